@@ -12,6 +12,7 @@
 #include "report/stacks/doubts.h"
 #include "report/stacks/out_svg.h"
 #include "report/why/model_why.h"
+#include "report/why/objects.h"
 #include "report/why/what_if.h"
 
 #define MAX_LINES 6 /* that say it in words */
@@ -72,23 +73,39 @@ static const struct calltree_func *func_at(const struct why_view *v, uint32_t fu
 	return func < n ? &funcs[func] : &none;
 }
 
-/* Who had the CPU, or ended the wait, or why that is not known. */
-static struct out_value by_text(const struct why_view *v, enum why_kind kind, uint8_t what,
-				enum why_wake wake, uint32_t other, struct text *text)
+/* What it waited for; of what ran, where its code is. */
+static struct out_value object_of(const struct why_view *v, const struct why_cause *cause)
 {
-	const struct ebt_task *task = why_task(v->why, other);
+	const struct ebt_str name =
+		why_object_name(why_graph_objects(v->why->graph), cause->object);
+
+	if (cause->kind == WHY_WAIT)
+		return out_str_if(name);
+	return out_cstr_if(func_at(v, cause->func)->object);
+}
+
+static struct out_value device_of(const struct why_view *v, const struct why_cause *cause)
+{
+	return out_str_if(why_object_device(why_graph_objects(v->why->graph), cause->object));
+}
+
+/* Who had the CPU, or ended the wait, or why that is not known. */
+static struct out_value by_text(const struct why_view *v, const struct why_cause *cause,
+				struct text *text)
+{
+	const struct ebt_task *task = why_task(v->why, cause->other);
 
 	text_clear(text);
-	if (kind == WHY_UNKNOWN) {
-		text_cstr(text, gap_text((enum why_gap)what));
+	if (cause->kind == WHY_UNKNOWN) {
+		text_cstr(text, gap_text((enum why_gap)cause->what));
 	} else if (task) {
 		text_add(text, names_task(v->names, task).data, names_task(v->names, task).len);
 		text_printf(text, " (%" PRIu32 ")", task->tid);
-	} else if (kind == WHY_WAIT && wake == WHY_WAKE_INTERRUPT) {
+	} else if (cause->kind == WHY_WAIT && cause->wake == WHY_WAKE_INTERRUPT) {
 		text_cstr(text, "(interrupt)");
-	} else if (kind == WHY_WAIT && wake == WHY_WAKE_SOFT_INTERRUPT) {
+	} else if (cause->kind == WHY_WAIT && cause->wake == WHY_WAKE_SOFT_INTERRUPT) {
 		text_cstr(text, "(soft interrupt)");
-	} else if (kind == WHY_WAIT && wake == WHY_WAKE_UNSEEN) {
+	} else if (cause->kind == WHY_WAIT && cause->wake == WHY_WAKE_UNSEEN) {
 		text_cstr(text, "(nobody yet)");
 	}
 	return out_str_if(text_str(text));
@@ -223,9 +240,9 @@ static struct ebt_error *say_causes(const struct why_view *v)
 	X("pid", "PID", OUT_U64, out_pid(task), 0, 130)                                    \
 	X("comm", "COMM", OUT_STRING, out_name(v, task), OUT_FLEX)                         \
 	X("function", "FUNCTION", OUT_STRING, out_cstr_if(func->name), OUT_FLEX)           \
-	X("object", "OBJECT", OUT_STRING, out_cstr_if(func->object), OUT_FLEX, 140)        \
-	X("by", "BY", OUT_STRING,                                                          \
-	  by_text(v, cause->kind, cause->what, cause->wake, cause->other, by), OUT_FLEX, 100)
+	X("object", "OBJECT", OUT_STRING, object_of(v, cause), OUT_FLEX, 100)              \
+	X("device", "DEVICE", OUT_STRING, device_of(v, cause), OUT_DETAIL)                 \
+	X("by", "BY", OUT_STRING, by_text(v, cause, by), OUT_FLEX, 110)
 
 static struct ebt_error *put_cause(const struct why_view *v, const struct why_cause *cause,
 				   struct text *by)
@@ -253,30 +270,24 @@ static struct ebt_error *put_causes(const struct why_view *v)
 #define SEGMENTS(X)                                                                      \
 	X("time_ns", "START", OUT_TIME, out_u64(segment->from))                          \
 	X("duration_ns", "DURATION", OUT_DURATION, out_u64(segment->to - segment->from)) \
-	X("kind", "KIND", OUT_STRING, out_cstr(kind_name(segment->kind, what)))          \
+	X("kind", "KIND", OUT_STRING, out_cstr(kind_name(cause->kind, cause->what)))     \
 	X("tid", "TID", OUT_U64, out_tid(task))                                          \
 	X("pid", "PID", OUT_U64, out_pid(task), 0, 130)                                  \
 	X("comm", "COMM", OUT_STRING, out_name(v, task), OUT_FLEX)                       \
-	X("cpu", "CPU", OUT_U64, out_u64_if(cpu != UINT32_MAX, cpu), 0, 120)             \
+	X("cpu", "CPU", OUT_U64, out_u64_if(cpu != WHY_NO_CPU, cpu), 0, 120)             \
 	X("function", "FUNCTION", OUT_STRING, out_cstr_if(func->name), OUT_FLEX)         \
-	X("object", "OBJECT", OUT_STRING, out_cstr_if(func->object), OUT_FLEX, 140)      \
-	X("by", "BY", OUT_STRING, by_text(v, segment->kind, what, wake, other, by), OUT_FLEX, 100)
+	X("object", "OBJECT", OUT_STRING, object_of(v, cause), OUT_FLEX, 140)            \
+	X("device", "DEVICE", OUT_STRING, device_of(v, cause), OUT_DETAIL)               \
+	X("by", "BY", OUT_STRING, by_text(v, cause, by), OUT_FLEX, 100)
 
 static struct ebt_error *put_segment(const struct why_view *v, const struct why_segment *segment,
 				     struct text *by)
 {
-	const struct why_spell *spell = segment->spell;
+	const struct why_cause of = why_cause_of(v->why, segment), *cause = &of;
 	const struct ebt_task *task = why_task(v->why, segment->task);
+	const struct calltree_func *func = func_at(v, cause->func);
 	const bool waits = segment->kind == WHY_WAIT || segment->kind == WHY_UNKNOWN;
-	const uint8_t what = segment->kind == WHY_WAIT ? spell->reason : segment->gap;
-	const enum why_wake wake = spell ? spell->wake : WHY_WAKE_UNSEEN;
-	const uint32_t other =
-		segment->kind == WHY_WAIT && wake == WHY_WAKE_TASK ? spell->waker : WHY_NOBODY;
-	const uint32_t cpu = spell && !waits ? spell->cpu : UINT32_MAX;
-	const struct calltree_func *func =
-		func_at(v, waits && spell
-				   ? calltree_caller(why_graph_tree(v->why->graph), spell->node)
-				   : WHY_NO_FUNC);
+	const uint16_t cpu = segment->spell && !waits ? segment->spell->cpu : WHY_NO_CPU;
 
 	return out_row(v->report->out, 0, OUT_VALUES(SEGMENTS));
 }

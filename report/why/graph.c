@@ -9,6 +9,7 @@
 #include "report/sched/feed.h"
 #include "report/sched/model_offcpu.h"
 #include "report/trace/prepare.h"
+#include "report/why/objects.h"
 
 #define KTHREADD 2 /* which starts all threads of the kernel */
 
@@ -21,6 +22,7 @@ struct why_graph {
 	size_t n_threads;
 	uint8_t *reason_at; /* by node: 0 not known yet, else 1 + the reason */
 	size_t n_reason_at;
+	struct why_objects *objects;
 	uint64_t from, to;
 };
 
@@ -137,6 +139,11 @@ static enum why_wake wake_of(const struct why_graph *graph, const struct sched_o
 	}
 }
 
+static uint16_t cpu_of(uint32_t cpu)
+{
+	return cpu < WHY_NO_CPU ? (uint16_t)cpu : WHY_NO_CPU;
+}
+
 static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32_t node)
 {
 	struct why_graph *graph = arg;
@@ -147,7 +154,7 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 		.end = off->end,
 		.waker = off->woken && off->waker ? off->waker->id : WHY_NOBODY,
 		.node = node,
-		.cpu = off->cpu,
+		.cpu = cpu_of(off->cpu),
 		.why = (uint8_t)off->why,
 		.lasts = (off->flags & SCHED_OPEN_END) != 0,
 	};
@@ -170,7 +177,7 @@ static struct ebt_error *take_run(void *arg, const struct sched_run *run)
 		.start = run->start,
 		.end = run->end,
 		.waker = WHY_NOBODY,
-		.cpu = run->cpu,
+		.cpu = cpu_of(run->cpu),
 		.why = SCHED_UNKNOWN,
 		.reason = WAIT_UNKNOWN,
 	};
@@ -274,7 +281,9 @@ struct ebt_error *why_graph_create(struct trace *trace, struct why_graph **ret)
 	      prepare_names(trace, EBT_T_sample, 0) ?:
 	      sched_prepare_names(trace) ?:
 	      read_births(graph) ?:
-	      read_switches(graph);
+	      read_switches(graph) ?:
+	      why_objects_create(trace, graph->machine, graph->threads, (uint32_t)graph->n_threads,
+				 &graph->objects);
 	if (!err)
 		*ret = take_ptr(graph);
 	return err;
@@ -288,6 +297,7 @@ void why_graph_destroy(struct why_graph *graph)
 		free(graph->threads[i].spells);
 	free(graph->threads);
 	free(graph->reason_at);
+	why_objects_destroy(graph->objects);
 	offcpu_destroy(graph->offcpu);
 	calltree_destroy(graph->tree);
 	free(graph);
@@ -303,6 +313,11 @@ const struct why_thread *why_graph_threads(const struct why_graph *graph, uint32
 {
 	*ret_n = (uint32_t)graph->n_threads;
 	return graph->threads;
+}
+
+const struct why_objects *why_graph_objects(const struct why_graph *graph)
+{
+	return graph->objects;
 }
 
 struct calltree *why_graph_tree(const struct why_graph *graph)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The execution graph: what each thread did at each moment, who ended each wait, and who started
- * each thread. By the intervals of report/sched/model_sched.h and the stacks where threads stopped.
+ * each thread, by the intervals of report/sched/model_sched.h and the stacks where threads stopped;
+ * and what they waited for (objects.h).
  *
  * A thread is a list of spells in the order of time, 48 bytes for each time that it ran.
  */
 #ifndef REPORT_WHY_GRAPH_H
 #define REPORT_WHY_GRAPH_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +20,7 @@
 #include "report/trace/trace.h"
 
 #define WHY_NOBODY UINT32_MAX
+#define WHY_NO_CPU UINT16_MAX
 
 /* Who ended a wait. */
 enum why_wake {
@@ -34,15 +37,17 @@ struct why_spell {
 	uint64_t stop;	   /* start, where it was not seen off the CPUs */
 	uint64_t runnable; /* since when it only waited for a CPU; 0: not known, or it never was */
 	uint64_t start;
-	uint64_t end;	/* start, where it was not seen on a CPU */
-	uint32_t waker; /* task id; WHY_NOBODY */
-	uint32_t node;	/* of the graph's tree: where it stopped; 0: not known */
-	uint32_t cpu;	/* that it ran on, or waited for; UINT32_MAX: not known */
-	uint8_t why;	/* enum sched_why */
-	uint8_t wake;	/* enum why_wake */
-	uint8_t reason; /* enum wait_reason */
-	bool lasts;	/* beyond what is known: nobody has ended it */
+	uint64_t end;	   /* start, where it was not seen on a CPU */
+	uint32_t waker;	   /* task id; WHY_NOBODY */
+	uint32_t node;	   /* of the graph's tree: where it stopped; 0: not known */
+	uint32_t object;   /* what it waited for: of why_graph_objects() */
+	uint16_t cpu;	   /* that it ran on, or waited for; WHY_NO_CPU: not known */
+	uint8_t reason;	   /* enum wait_reason */
+	uint8_t why : 4;   /* enum sched_why */
+	uint8_t wake : 3;  /* enum why_wake */
+	uint8_t lasts : 1; /* beyond what is known: nobody has ended it */
 };
+static_assert(sizeof(struct why_spell) == 48, "there are as many as switches");
 
 struct why_thread {
 	const struct ebt_task *task; /* NULL: nothing is known of this id */
@@ -55,6 +60,7 @@ struct why_thread {
 };
 
 struct why_graph;
+struct why_objects;
 
 /* Reads all of the trace, which must outlive the graph: what ends a wait of the window may lie
  * behind it. */
@@ -70,6 +76,9 @@ const struct why_thread *why_graph_threads(const struct why_graph *graph, uint32
 
 /* The last spell that began before this time: index + 1; 0: there is none. */
 size_t why_thread_at(const struct why_thread *thread, uint64_t time);
+
+/* By name. */
+const struct why_objects *why_graph_objects(const struct why_graph *graph);
 
 /* Of the stacks; without weights. */
 struct calltree *why_graph_tree(const struct why_graph *graph);

@@ -139,7 +139,8 @@ static int compare_keys(const void *a, const void *b)
 
 	return ebt_compare(x->kind, y->kind) ?: ebt_compare(x->what, y->what) ?:
 	       ebt_compare(x->task, y->task) ?: ebt_compare(x->other, y->other) ?:
-	       ebt_compare(x->wake, y->wake) ?: ebt_compare(x->func, y->func);
+	       ebt_compare(x->wake, y->wake) ?: ebt_compare(x->func, y->func) ?:
+	       ebt_compare(x->object, y->object);
 }
 
 static int compare_ns(const void *a, const void *b)
@@ -217,35 +218,42 @@ static struct ebt_error *weigh_segment(struct why *why, const struct why_segment
 		     segment->spell ? segment->spell->node : 0, ns);
 }
 
+struct why_cause why_cause_of(const struct why *why, const struct why_segment *segment)
+{
+	const uint64_t ns = segment->to - segment->from;
+	const struct why_spell *spell = segment->spell;
+	struct why_cause cause = { .task = segment->task,
+				   .kind = segment->kind,
+				   .what = segment->gap,
+				   .other = WHY_NOBODY,
+				   .func = WHY_NO_FUNC,
+				   .ns = ns,
+				   .count = 1,
+				   .max_ns = ns };
+
+	if (segment->kind == WHY_WAIT) {
+		cause.what = spell->reason;
+		cause.wake = spell->wake;
+		cause.object = spell->object;
+		/* Whom a soft interrupt interrupted is not who did it. */
+		if (cause.wake == WHY_WAKE_TASK)
+			cause.other = spell->waker;
+	}
+	if (spell && (segment->kind == WHY_WAIT || segment->kind == WHY_UNKNOWN))
+		cause.func = calltree_caller(why_graph_tree(why->graph), spell->node);
+	return cause;
+}
+
 static struct ebt_error *add_waits(struct why *why)
 {
-	const struct calltree *tree = why_graph_tree(why->graph);
 	struct ebt_error *err = NULL;
 
 	for (size_t i = 0; !err && i < why->path.n; i++) {
 		const struct why_segment *segment = &why->path.segments[i];
-		const uint64_t ns = segment->to - segment->from;
-		struct why_cause cause = { .task = segment->task,
-					   .kind = segment->kind,
-					   .what = segment->gap,
-					   .other = WHY_NOBODY,
-					   .func = WHY_NO_FUNC,
-					   .ns = ns,
-					   .count = 1,
-					   .max_ns = ns };
+		const struct why_cause cause = why_cause_of(why, segment);
 
-		if (segment->kind != WHY_WAIT && segment->kind != WHY_UNKNOWN)
-			continue;
-		if (segment->kind == WHY_WAIT) {
-			cause.what = segment->spell->reason;
-			cause.wake = segment->spell->wake;
-			/* Whom a soft interrupt interrupted is not who did it. */
-			if (cause.wake == WHY_WAKE_TASK)
-				cause.other = segment->spell->waker;
-		}
-		if (segment->spell)
-			cause.func = calltree_caller(tree, segment->spell->node);
-		err = add_cause(why, &cause) ?: weigh_segment(why, segment, ns);
+		if (segment->kind == WHY_WAIT || segment->kind == WHY_UNKNOWN)
+			err = add_cause(why, &cause) ?: weigh_segment(why, segment, cause.ns);
 	}
 	return err;
 }

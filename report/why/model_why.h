@@ -18,7 +18,8 @@ struct why_cause {
 	uint8_t wake;  /* WHY_WAIT: enum why_wake */
 	/* WHY_RUNQUEUE: who had the CPU; WHY_WAIT: who was seen to end it; or WHY_NOBODY. */
 	uint32_t other;
-	uint32_t func; /* of the tree: where it ran, or who called for the wait; WHY_NO_FUNC */
+	uint32_t func;	 /* of the tree: where it ran, or who called for the wait; WHY_NO_FUNC */
+	uint32_t object; /* of the graph: what it waited for */
 	uint64_t ns, count, max_ns; /* count: of segments; of WHY_CPU of samples, without max_ns */
 };
 
@@ -47,6 +48,9 @@ enum why_flags {
 struct ebt_error *why_create(struct trace *trace, unsigned int flags, struct why **ret);
 void why_destroy(struct why *why);
 DEFINE_CLEANUP(struct why *, why_destroy);
+
+/* Of one segment; without who had the CPU meanwhile, and where it ran. */
+struct why_cause why_cause_of(const struct why *why, const struct why_segment *segment);
 
 const struct ebt_task *why_task(const struct why *why, uint32_t id); /* NULL: WHY_NOBODY */
 

@@ -6,14 +6,24 @@
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
+#include "format/base/map.h"
 
 /* Threads that wake each other at one time lead nowhere. */
 #define MAX_TURNS 64
+/* Who waits for who waits for … : of more the innermost ones are not told. */
+#define MAX_WAITERS 64
 
 /* Who waits for the thread of the kernel that the path is at. */
 struct waiter {
 	uint32_t task; /* WHY_NOBODY: it is at none */
 	const struct why_spell *spell;
+};
+
+/* Somebody waits for what the path is at, since `stop`. */
+struct waiting {
+	uint64_t stop;
+	struct why_waiter who; /* without a parent */
+	bool for_kernel;       /* for a thread of the kernel, or for whom that waits */
 };
 
 struct walk {
@@ -23,8 +33,92 @@ struct walk {
 	uint32_t task; /* where the path is */
 	uint64_t time;
 	struct waiter waiter;
-	unsigned int turns; /* to other threads, since the time has changed */
+	unsigned int turns;		     /* to other threads, since the time has changed */
+	struct waiting waiting[MAX_WAITERS]; /* the outermost first */
+	unsigned int n_waiting;
+	struct ebt_map by_waiter;
 };
+
+/* --- who waits meanwhile --- */
+
+static bool same_waiter(const struct why_waiter *a, const struct why_waiter *b)
+{
+	return a->parent == b->parent && a->task == b->task && a->object == b->object &&
+	       a->reason == b->reason;
+}
+
+/* Its number; of one that is not there yet it is a new one. */
+static struct ebt_error *find_waiter(struct walk *walk, const struct why_waiter *waiter,
+				     uint32_t *ret)
+{
+	struct why_path *path = walk->path;
+	const uint64_t key =
+		ebt_hash_u64(ebt_hash_u64((uint64_t)waiter->reason << 32 | waiter->parent,
+					  waiter->task),
+			     waiter->object);
+	struct ebt_error *err;
+
+	*ret = ebt_map_search(&walk->by_waiter, key, i, same_waiter(&path->waiters[i], waiter));
+	if (*ret != EBT_MAP_NONE)
+		return NULL;
+	*ret = (uint32_t)path->n_waiters;
+	err = ebt_array_reserve(&path->waiters, path->n_waiters, &path->waiters_capacity)
+		      ?: ebt_map_insert(&walk->by_waiter, key, *ret);
+	if (!err)
+		path->waiters[path->n_waiters++] = *waiter;
+	return err;
+}
+
+/* All who wait now. */
+static struct ebt_error *find_waiters(struct walk *walk, uint32_t *ret)
+{
+	struct ebt_error *err = NULL;
+
+	*ret = 0;
+	for (unsigned int i = 0; !err && i < walk->n_waiting; i++) {
+		struct why_waiter waiter = walk->waiting[i].who;
+
+		waiter.parent = *ret;
+		err = find_waiter(walk, &waiter, ret);
+	}
+	return err;
+}
+
+/* Those who began to wait just now do not wait before. for_kernel: and none waits for threads of
+ * the kernel any more. */
+static void end_waiting(struct walk *walk, bool for_kernel)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < walk->n_waiting; i++) {
+		if (walk->waiting[i].stop < walk->time &&
+		    !(for_kernel && walk->waiting[i].for_kernel))
+			walk->waiting[n++] = walk->waiting[i];
+	}
+	walk->n_waiting = n;
+}
+
+static void begin_waiting(struct walk *walk, uint32_t task, const struct why_spell *spell)
+{
+	/* Who is forked waits for nobody. */
+	if (spell->why == SCHED_NEW || walk->n_waiting == MAX_WAITERS)
+		return;
+	walk->waiting[walk->n_waiting++] = (struct waiting){
+		.stop = spell->stop,
+		.who = { .task = task, .object = spell->object, .reason = spell->reason },
+		.for_kernel = walk->waiter.task != WHY_NOBODY,
+	};
+}
+
+/* When the last of them began to; 0: nobody waits. */
+static uint64_t waiting_since(const struct walk *walk)
+{
+	uint64_t ret = 0;
+
+	for (unsigned int i = 0; i < walk->n_waiting; i++)
+		ret = walk->waiting[i].stop > ret ? walk->waiting[i].stop : ret;
+	return ret;
+}
 
 /* The path goes back to `from` by this segment. */
 static struct ebt_error *go_back(struct walk *walk, uint64_t from, enum why_kind kind,
@@ -42,13 +136,17 @@ static struct ebt_error *go_back(struct walk *walk, uint64_t from, enum why_kind
 
 	if (walk->waiter.task != WHY_NOBODY && from < walk->waiter.spell->stop)
 		from = walk->waiter.spell->stop;
+	if (from < waiting_since(walk))
+		from = waiting_since(walk);
 	segment.from = from < path->from ? path->from : from;
 	if (segment.from >= segment.to)
 		return NULL;
+	err = segment.from < path->to ? find_waiters(walk, &segment.waiter) : NULL;
 	walk->time = segment.from;
 	walk->turns = 0;
-	if (segment.from >= path->to)
-		return NULL;
+	end_waiting(walk, false);
+	if (err || segment.from >= path->to)
+		return err;
 	if (segment.to > path->to)
 		segment.to = path->to;
 	err = ebt_array_reserve(&path->segments, path->n, &path->capacity);
@@ -71,6 +169,7 @@ static void return_to_waiter(struct walk *walk)
 {
 	walk->task = walk->waiter.task;
 	walk->waiter.task = WHY_NOBODY;
+	end_waiting(walk, true);
 }
 
 /* Did it run just before, as far as rows tell? */
@@ -103,11 +202,20 @@ static struct ebt_error *wait_as_waiter(struct walk *walk)
 	return go_back(walk, spell->stop, WHY_WAIT, WHY_GAP_NONE, spell);
 }
 
+/* A thread of the kernel did what a program asked for, and the path is that program's. */
+static void go_on_with_user(struct walk *walk)
+{
+	walk->waiter.task = WHY_NOBODY;
+	for (unsigned int i = 0; i < walk->n_waiting; i++)
+		walk->waiting[i].for_kernel = false;
+}
+
 /* A wait that ended just now. */
 static struct ebt_error *through_wait(struct walk *walk, const struct why_spell *spell)
 {
 	const uint32_t waker = spell->waker;
 	const struct why_thread *by;
+	uint32_t by_whom;
 
 	if (spell->wake != WHY_WAKE_TASK || waker >= walk->n_threads || waker == walk->task ||
 	    !may_have_run(&walk->threads[waker], walk->time))
@@ -115,10 +223,14 @@ static struct ebt_error *through_wait(struct walk *walk, const struct why_spell 
 						       : wait_as_waiter(walk);
 	by = &walk->threads[waker];
 	if (!by->kernel)
-		walk->waiter.task = WHY_NOBODY;
+		go_on_with_user(walk);
 	else if (walk->waiter.task == WHY_NOBODY)
 		walk->waiter = (struct waiter){ walk->task, spell };
-	return turn_to(walk, waker) ? NULL : wait_itself(walk, spell);
+	by_whom = walk->task;
+	if (!turn_to(walk, waker))
+		return wait_itself(walk, spell);
+	begin_waiting(walk, by_whom, spell);
+	return NULL;
 }
 
 /* Before its first spell. */
@@ -186,14 +298,17 @@ struct ebt_error *why_path_find(const struct why_graph *graph, uint32_t task, ui
 				uint64_t to, struct why_path *ret)
 {
 	struct walk walk = { .path = ret, .task = task, .time = to, .waiter = { WHY_NOBODY } };
-	struct ebt_error *err = NULL;
+	struct ebt_error *err;
+	uint32_t nobody;
 
 	*ret = (struct why_path){ .from = from < to ? from : to, .to = to };
 	walk.threads = why_graph_threads(graph, &walk.n_threads);
 	if (task < walk.n_threads)
 		walk.time = end_of_wait(&walk.threads[task], to);
+	err = find_waiter(&walk, &(struct why_waiter){ .task = WHY_NOBODY }, &nobody);
 	while (!err && walk.time > ret->from)
 		err = step(&walk);
+	ebt_map_deinit(&walk.by_waiter);
 	if (err)
 		why_path_deinit(ret);
 	else
@@ -204,5 +319,6 @@ struct ebt_error *why_path_find(const struct why_graph *graph, uint32_t task, ui
 void why_path_deinit(struct why_path *path)
 {
 	free(path->segments);
+	free(path->waiters);
 	*path = (struct why_path){ 0 };
 }

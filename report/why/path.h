@@ -30,11 +30,20 @@ enum why_gap {
 	WHY_GAP_WAKING, /* no row tells who ended the wait */
 };
 
+/* A thread that waits for what another one does, maybe while somebody waits for it. */
+struct why_waiter {
+	uint32_t parent; /* who waits for this one meanwhile: of why_path.waiters; 0: nobody */
+	uint32_t task;
+	uint32_t object; /* of the graph's objects */
+	uint8_t reason;	 /* enum wait_reason */
+};
+
 struct why_segment {
 	uint64_t from, to;
-	uint32_t task; /* whose */
-	uint8_t kind;  /* enum why_kind */
-	uint8_t gap;   /* enum why_gap; of WHY_UNKNOWN */
+	uint32_t task;	 /* whose */
+	uint32_t waiter; /* of why_path.waiters: who waits for `task` all this time; 0: nobody */
+	uint8_t kind;	 /* enum why_kind */
+	uint8_t gap;	 /* enum why_gap; of WHY_UNKNOWN */
 	/* Of the graph; NULL for some WHY_UNKNOWN. */
 	const struct why_spell *spell;
 };
@@ -42,6 +51,9 @@ struct why_segment {
 struct why_path {
 	struct why_segment *segments; /* in the order of time, without gaps from `from` to `to` */
 	size_t n, capacity;
+	struct why_waiter
+		*waiters; /* each with the same parents once; the first stands for nobody */
+	size_t n_waiters, waiters_capacity;
 	uint64_t from, to;
 };
 
