@@ -16,10 +16,12 @@
 #include "report/stacks/doubts.h"
 #include "report/system/model_overview.h"
 #include "report/system/overview_events.h"
+#include "report/why/words.h"
 
 /* On a screen; JSON and CSV have all. */
 #define MOST_FUNCTIONS 4
 #define MOST_WAITS     5
+#define MOST_CAUSES    3
 #define MOST_LOST      2
 
 struct overview_view {
@@ -348,6 +350,52 @@ static struct ebt_error *put_places(struct overview_view *v)
 	return err ?: out_end(v->out);
 }
 
+/* --- why it took so long --- */
+
+#define PATH(X)                                                                     \
+	X("sentence", "WHY", OUT_STRING, out_cstr(text_get(&line->text)), OUT_FLEX) \
+	X("spent_ns", "TOTAL", OUT_DURATION, out_u64(line->ns))                     \
+	X("percent", "%", OUT_PERCENT, out_f64(percent_of(line->ns, wall_ns)))      \
+	X("more", "ebreport …", OUT_STRING, out_cstr("why"))
+
+static double percent_of(uint64_t ns, uint64_t of)
+{
+	return of ? (double)ns * 100 / (double)of : 0;
+}
+
+static struct ebt_error *put_path_line(const struct overview_view *v, const struct why_line *line,
+				       uint64_t wall_ns)
+{
+	return out_row(v->out, 0, OUT_VALUES(PATH));
+}
+
+static struct ebt_error *put_path_lines(const struct overview_view *v, const struct why *why)
+{
+	const struct out_table table =
+		OUT_TABLE_OF("path", PATH, .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	struct why_line lines[MOST_CAUSES];
+	size_t n = why ? MOST_CAUSES : 0;
+	struct ebt_error *err = why ? why_lines(why, v->names, lines, &n) : NULL;
+
+	if (!err && !n && is_text(v))
+		return out_leave_out(v->out, &table);
+	if (!err && is_text(v))
+		out_printf(v->out, "\n");
+	if (!err)
+		err = out_rows(v->out, &table, n, i,
+			       put_path_line(v, &lines[i], why->path.to - why->path.from));
+	why_lines_deinit(lines, n);
+	return err;
+}
+
+static struct ebt_error *put_path(const struct overview_view *v)
+{
+	_cleanup_(why_destroyp) struct why *why = NULL;
+	struct ebt_error *err = why_create_quick(v->trace, v->report->options, false, &why);
+
+	return err ? err : put_path_lines(v, why);
+}
+
 /* --- what was slow or failed, and what is missing --- */
 
 #define FINDINGS(X)                                                                   \
@@ -535,6 +583,7 @@ static struct ebt_error *cmd_overview(struct report *report)
 	       overview_events_read(v.trace, &v.events) ?:
 	       (is_text(&v) ? put_head(&v) : NULL)     ?:
 	       put_places(&v)			       ?:
+	       put_path(&v)			       ?:
 	       put_findings(&v);
 }
 

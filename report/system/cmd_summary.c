@@ -14,6 +14,7 @@
 #include "report/syscalls/model_syscalls.h"
 #include "report/syscalls/profile.h"
 #include "report/system/model_summary.h"
+#include "report/why/model_why.h"
 
 #define TOP 10 /* of system calls and of threads */
 
@@ -256,13 +257,57 @@ static struct ebt_error *put_threads(struct summary_view *v)
 	return err ?: out_rows(v->report->out, &table, n, i, put_thread(v, threads[i]));
 }
 
+static const char *const kinds[] = {
+	[WHY_CPU] = "cpu",
+	[WHY_RUNQUEUE] = "runqueue",
+	[WHY_WAIT] = "wait",
+	[WHY_UNKNOWN] = "unknown",
+};
+#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* What the time of the command that was recorded went to, by kind; *ret_wall 0: that is not known.
+ */
+static struct ebt_error *sum_critical_path(const struct summary_view *v, uint64_t ret[N_KINDS],
+					   uint64_t *ret_wall)
+{
+	_cleanup_(why_destroyp) struct why *why = NULL;
+	struct ebt_error *err = why_create_quick(v->report->trace, v->report->options, true, &why);
+
+	memset(ret, 0, N_KINDS * sizeof(*ret));
+	*ret_wall = 0;
+	if (err || !why)
+		return err;
+	for (size_t i = 0; i < why->n_causes; i++)
+		ret[why->causes[i].kind] += why->causes[i].ns;
+	*ret_wall = why->path.to - why->path.from;
+	return NULL;
+}
+
+#define KINDS(X)                                             \
+	X("kind", NULL, OUT_STRING, out_cstr(kinds[i]))      \
+	X("duration_ns", NULL, OUT_DURATION, out_u64(ns[i])) \
+	X("percent", NULL, OUT_PERCENT, out_f64(100.0 * (double)ns[i] / (double)wall_ns))
+
+static struct ebt_error *put_critical_path(const struct summary_view *v)
+{
+	const struct out_table table =
+		OUT_TABLE_OF("critical_path", KINDS, .flags = OUT_FIXED | OUT_KEEP_ORDER);
+	uint64_t ns[N_KINDS], wall_ns;
+	struct ebt_error *err = sum_critical_path(v, ns, &wall_ns);
+
+	return err ? err
+		   : out_rows(v->report->out, &table, wall_ns ? N_KINDS : 0, i,
+			      out_row(v->report->out, 0, OUT_VALUES(KINDS)));
+}
+
 static struct ebt_error *put_json(struct summary_view *v)
 {
 	return put_processes(v) ?:
 	       put_totals(v) ?:
 	       syscall_profile_put_classes(v->report->out, &v->profile) ?:
 	       put_syscalls(v) ?:
-	       put_threads(v);
+	       put_threads(v) ?:
+	       put_critical_path(v);
 }
 
 /* Rows that were lost until the interval's end, and not told for one before it. The recorder tells
@@ -302,6 +347,26 @@ static struct ebt_error *put_line(struct summary_view *v)
 
 /* --- for people --- */
 
+static struct ebt_error *say_critical_path(const struct summary_view *v)
+{
+	uint64_t ns[N_KINDS], wall_ns;
+	struct ebt_error *err = sum_critical_path(v, ns, &wall_ns);
+	const double all = (double)wall_ns / 100;
+	_cleanup_text_ struct text line = TEXT_INIT;
+
+	if (err || !wall_ns)
+		return err;
+	text_duration(&line, wall_ns);
+	text_printf(&line,
+		    ": %.1f %% on CPUs, %.1f %% waiting for a CPU, %.1f %% for other things, "
+		    "%.1f %% not known",
+		    (double)ns[WHY_CPU] / all, (double)ns[WHY_RUNQUEUE] / all,
+		    (double)ns[WHY_WAIT] / all, (double)ns[WHY_UNKNOWN] / all);
+	out_printf(v->report->out, "\nCritical path of the command (ebreport why):\n");
+	out_fill(v->report->out, "  ", 2, text_get(&line));
+	return text_error(&line);
+}
+
 static struct ebt_error *put_text(struct summary_view *v)
 {
 	struct out *out = v->report->out;
@@ -335,7 +400,7 @@ static struct ebt_error *put_text(struct summary_view *v)
 		text_duration(&line, threads[i]->sum.max_ns);
 		out_printf(out, "  %s\n", text_get(&line));
 	}
-	return text_error(&line);
+	return text_error(&line) ?: say_critical_path(v);
 }
 
 /* --- the command --- */

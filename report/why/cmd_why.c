@@ -13,7 +13,10 @@
 #include "report/stacks/out_svg.h"
 #include "report/why/model_why.h"
 #include "report/why/objects.h"
+#include "report/why/requests_table.h"
 #include "report/why/what_if.h"
+#include "report/why/who_waits.h"
+#include "report/why/words.h"
 
 #define MAX_LINES 6 /* that say it in words */
 
@@ -23,36 +26,6 @@ struct why_view {
 	const struct why *why;
 	uint64_t wall_ns;
 };
-
-static const char *kind_name(enum why_kind kind, uint8_t what)
-{
-	switch (kind) {
-	case WHY_CPU:
-		return "cpu";
-	case WHY_RUNQUEUE:
-		return "runqueue";
-	case WHY_WAIT:
-		return what == WAIT_UNKNOWN ? "wait" : wait_reason_name((enum wait_reason)what);
-	case WHY_UNKNOWN:
-		break;
-	}
-	return "unknown";
-}
-
-static const char *gap_text(enum why_gap gap)
-{
-	switch (gap) {
-	case WHY_GAP_LOST:
-		return "(no row tells what it did)";
-	case WHY_GAP_BEFORE:
-		return "(before it was seen)";
-	case WHY_GAP_WAKING:
-		return "(no row tells who woke it)";
-	case WHY_GAP_NONE:
-		break;
-	}
-	return "";
-}
 
 static double percent(const struct why_view *v, uint64_t ns)
 {
@@ -97,7 +70,7 @@ static struct out_value by_text(const struct why_view *v, const struct why_cause
 
 	text_clear(text);
 	if (cause->kind == WHY_UNKNOWN) {
-		text_cstr(text, gap_text((enum why_gap)cause->what));
+		text_cstr(text, why_gap_text((enum why_gap)cause->what));
 	} else if (task) {
 		text_add(text, names_task(v->names, task).data, names_task(v->names, task).len);
 		text_printf(text, " (%" PRIu32 ")", task->tid);
@@ -111,127 +84,10 @@ static struct out_value by_text(const struct why_view *v, const struct why_cause
 	return out_str_if(text_str(text));
 }
 
-/* --- in words: causes of processes of one name together --- */
-
-struct said {
-	const struct why_cause *first;
-	struct ebt_str comm, other;
-	uint64_t ns, threads;
-};
-
-static int compare_strs(struct ebt_str a, struct ebt_str b)
-{
-	int ret = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
-
-	return ret ? ret : ebt_compare(a.len, b.len);
-}
-
-static int compare_what(const void *a, const void *b)
-{
-	const struct said *x = a, *y = b;
-
-	return ebt_compare(x->first->kind, y->first->kind) ?:
-	       ebt_compare(x->first->what, y->first->what) ?:
-	       compare_strs(x->comm, y->comm) ?: compare_strs(x->other, y->other);
-}
-
-static int compare_said(const void *a, const void *b)
-{
-	const struct said *x = a, *y = b;
-
-	return compare_what(a, b) ?: ebt_compare(x->first->task, y->first->task);
-}
-
-static int compare_longest(const void *a, const void *b)
-{
-	const struct said *x = a, *y = b;
-
-	return ebt_compare(y->ns, x->ns) ?: compare_what(a, b);
-}
-
-static struct ebt_str name_of(const struct why_view *v, uint32_t id)
-{
-	const struct ebt_task *task = why_task(v->why, id);
-
-	return task ? names_task(v->names, task) : (struct ebt_str){ "", 0 };
-}
-
-/* *n: how many are left. */
-static void join(struct said *said, size_t *n)
-{
-	size_t kept = 0;
-
-	qsort(said, *n, sizeof(*said), compare_said);
-	for (size_t i = 0; i < *n; i++) {
-		struct said *last = kept ? &said[kept - 1] : NULL;
-
-		if (!last || compare_what(last, &said[i])) {
-			said[kept++] = said[i];
-			continue;
-		}
-		last->threads += said[i - 1].first->task != said[i].first->task;
-		last->ns += said[i].ns;
-	}
-	*n = kept;
-	qsort(said, kept, sizeof(*said), compare_longest);
-}
-
-static void say(const struct why_view *v, const struct said *said)
-{
-	_cleanup_text_ struct text line = TEXT_INIT;
-	_cleanup_text_ struct text head = TEXT_INIT;
-	const enum why_kind kind = said->first->kind;
-
-	text_printf(&head, "%5.1f %%  ", percent(v, said->ns));
-	text_terminal(&line, said->comm);
-	if (said->threads > 1)
-		text_printf(&line, " (%" PRIu64 " threads)", said->threads);
-	else
-		text_printf(&line, " (%" PRIu32 ")", why_task(v->why, said->first->task)->tid);
-	if (kind == WHY_CPU)
-		text_cstr(&line, " ran");
-	else if (kind == WHY_RUNQUEUE)
-		text_cstr(&line, " waited for a CPU");
-	else if (kind == WHY_WAIT)
-		text_printf(&line, " waited for %s",
-			    wait_reason_text((enum wait_reason)said->first->what));
-	else
-		text_printf(&line, ": not known %s", gap_text((enum why_gap)said->first->what));
-	if (kind == WHY_RUNQUEUE && said->other.len) {
-		text_cstr(&line, ", which ");
-		text_terminal(&line, said->other);
-		text_cstr(&line, " had");
-	}
-	out_fill(v->report->out, text_get(&head), 10, text_get(&line));
-}
-
-static struct ebt_error *say_causes(const struct why_view *v)
-{
-	_cleanup_free_ struct said *said = calloc(v->why->n_causes + 1, sizeof(*said));
-	size_t n = v->why->n_causes;
-
-	if (!said)
-		return &ebt_enomem;
-	for (size_t i = 0; i < n; i++) {
-		const struct why_cause *cause = &v->why->causes[i];
-
-		said[i] = (struct said){ .first = cause,
-					 .comm = name_of(v, cause->task),
-					 .ns = cause->ns,
-					 .threads = 1 };
-		if (cause->kind == WHY_RUNQUEUE)
-			said[i].other = name_of(v, cause->other);
-	}
-	join(said, &n);
-	for (size_t i = 0; i < n && i < MAX_LINES; i++)
-		say(v, &said[i]);
-	return NULL;
-}
-
 /* --- tables --- */
 
 #define CAUSES(X)                                                                          \
-	X("kind", "KIND", OUT_STRING, out_cstr(kind_name(cause->kind, cause->what)))       \
+	X("kind", "KIND", OUT_STRING, out_cstr(why_kind_name(cause->kind, cause->what)))   \
 	X("duration_ns", "DURATION", OUT_DURATION, out_u64(cause->ns), OUT_SORT)           \
 	X("percent", "%", OUT_PERCENT, out_f64(percent(v, cause->ns)))                     \
 	X("count", "COUNT", OUT_U64, out_u64(cause->count), 0, 110)                        \
@@ -257,8 +113,17 @@ static struct ebt_error *put_causes(const struct why_view *v)
 {
 	const struct out_table table = OUT_TABLE_OF("rows", CAUSES, .top = 20);
 	_cleanup_text_ struct text by = TEXT_INIT;
-	struct ebt_error *err = say_causes(v);
+	struct why_line lines[MAX_LINES];
+	size_t n = MAX_LINES;
+	struct ebt_error *err = why_lines(v->why, v->names, lines, &n);
 
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_text_ struct text head = TEXT_INIT;
+
+		text_printf(&head, "%5.1f %%  ", percent(v, lines[i].ns));
+		out_fill(v->report->out, text_get(&head), 10, text_get(&lines[i].text));
+	}
+	why_lines_deinit(lines, n);
 	if (err)
 		return err;
 	if (v->why->n_causes)
@@ -270,7 +135,7 @@ static struct ebt_error *put_causes(const struct why_view *v)
 #define SEGMENTS(X)                                                                      \
 	X("time_ns", "START", OUT_TIME, out_u64(segment->from))                          \
 	X("duration_ns", "DURATION", OUT_DURATION, out_u64(segment->to - segment->from)) \
-	X("kind", "KIND", OUT_STRING, out_cstr(kind_name(cause->kind, cause->what)))     \
+	X("kind", "KIND", OUT_STRING, out_cstr(why_kind_name(cause->kind, cause->what))) \
 	X("tid", "TID", OUT_U64, out_tid(task))                                          \
 	X("pid", "PID", OUT_U64, out_pid(task), 0, 130)                                  \
 	X("comm", "COMM", OUT_STRING, out_name(v, task), OUT_FLEX)                       \
@@ -283,7 +148,7 @@ static struct ebt_error *put_causes(const struct why_view *v)
 static struct ebt_error *put_segment(const struct why_view *v, const struct why_segment *segment,
 				     struct text *by)
 {
-	const struct why_cause of = why_cause_of(v->why, segment), *cause = &of;
+	const struct why_cause of = why_cause_of(v->why->graph, segment), *cause = &of;
 	const struct ebt_task *task = why_task(v->why, segment->task);
 	const struct calltree_func *func = func_at(v, cause->func);
 	const bool waits = segment->kind == WHY_WAIT || segment->kind == WHY_UNKNOWN;
@@ -301,30 +166,28 @@ static struct ebt_error *put_path(const struct why_view *v)
 			put_segment(v, &v->why->path.segments[i], &by));
 }
 
-/* Whose time it is. */
-static void put_head(const struct why_view *v, bool causes)
+/* Whose time it is, and how many threads ran meanwhile. */
+static void put_json_head(const struct why_view *v, struct json *json)
 {
+	const struct why_parallel *parallel = &v->why->parallel;
 	const struct ebt_task *task = why_task(v->why, v->why->task);
-	struct json *json = out_json(v->report->out);
-	_cleanup_text_ struct text line = TEXT_INIT;
 
-	if (json) {
-		json_put(json, "wall_ns", u64, v->wall_ns);
-		json_put(json, "threads_run_ns", u64, v->why->run_ns);
-		if (task)
-			json_put(json, "wall_tid", u64, task->tid);
-		return;
+	json_put(json, "wall_ns", u64, v->wall_ns);
+	json_put(json, "threads_run_ns", u64, why_run_ns(v->why));
+	if (task)
+		json_put(json, "wall_tid", u64, task->tid);
+	json_newline(json);
+	json_put(json, "parallelism", open_array);
+	for (size_t i = 0; i < parallel->n; i++) {
+		if (!parallel->ns[i])
+			continue;
+		json_newline(json);
+		json_open_object(json);
+		json_put(json, "threads", u64, i);
+		json_put(json, "duration_ns", u64, parallel->ns[i]);
+		json_end(json);
 	}
-	if (!task)
-		return;
-	text_terminal(&line, names_task(v->names, task));
-	text_printf(&line, " (%" PRIu32 ") took ", task->tid);
-	text_duration(&line, v->wall_ns);
-	if (v->wall_ns)
-		text_printf(&line, ", with %.1f threads on CPUs on average%s",
-			    (double)v->why->run_ns / (double)v->wall_ns,
-			    causes ? "; of that time:" : ".");
-	out_fill(v->report->out, "", 0, text_get(&line));
+	json_end(json);
 }
 
 /* --- the command --- */
@@ -338,10 +201,16 @@ static struct ebt_error *check_options(struct trace *trace, const struct options
 {
 	const bool flame = options_flag(o, "flame");
 
-	if (flame + options_flag(o, "path") + is_what_if(o) > 1)
+	const bool request = options_string(o, "request") != NULL;
+
+	if (flame + options_flag(o, "path") + options_flag(o, "tree") + is_what_if(o) + request > 1)
 		return ebt_error_create(EBT_ERR_INVALID,
-					"--path, --flame, and --what-if with --opportunities "
-					"exclude each other");
+					"--path, --tree, --flame, --request, and --what-if with "
+					"--opportunities exclude each other");
+	if (options_string(o, "around") && (is_what_if(o) || request))
+		return ebt_error_create(EBT_ERR_INVALID,
+					"--around is not for --request, --what-if and "
+					"--opportunities");
 	if (flame && o->format != FORMAT_TABLE)
 		return ebt_error_create(EBT_ERR_INVALID, "--flame has a form of its own: use it "
 							 "without --json and --csv");
@@ -356,13 +225,19 @@ static struct ebt_error *run_why(struct report *report)
 	const struct options *o = report->options;
 	_cleanup_(why_destroyp) struct why *why = NULL;
 	struct why_view v = { .report = report };
-	unsigned int flags =
-		(is_what_if(o) ? WHY_WHOLE : 0) | (options_flag(o, "flame") ? WHY_TREE : 0);
+	const struct why_options options = {
+		.whole = is_what_if(o),
+		.tree = options_flag(o, "flame"),
+		.around = options_string(o, "around"),
+	};
 	struct ebt_error *err;
 
-	err = check_options(report->trace, o) ?:
-	      trace_names(report->trace, &v.names) ?:
-	      why_create(report->trace, flags, &why);
+	err = check_options(report->trace, o) ?: trace_names(report->trace, &v.names);
+	if (err)
+		return err;
+	if (options_string(o, "request"))
+		return why_put_requests(report, v.names, options_string(o, "request"));
+	err = why_create(report->trace, &options, &why);
 	if (err)
 		return err;
 	v.why = why;
@@ -373,14 +248,25 @@ static struct ebt_error *run_why(struct report *report)
 	if (options_flag(o, "flame"))
 		return svg_write_tree(out_file(report->out), report->trace,
 				      why_graph_tree(why->graph), "Critical path");
-	put_head(&v, !is_what_if(o) && !options_flag(o, "path"));
+	if (out_json(report->out))
+		put_json_head(&v, out_json(report->out));
+	else
+		err = why_say_whole(report->out, why, v.names);
+	if (err)
+		return err;
 	if (is_what_if(o))
 		return why_put_what_if(report, why, v.names);
+	if (options_flag(o, "tree"))
+		return why_put_tree(report, why, v.names);
 	return options_flag(o, "path") ? put_path(&v) : put_causes(&v);
 }
 
 static const struct option_def why_options[] = {
+	{ "around", OPTION_STRING, "MARK", "of the longest span of such marks (glob)" },
+	{ "request", OPTION_STRING, "MARK",
+	  "what slow spans of such marks do that fast ones do not" },
 	{ "path", OPTION_FLAG, NULL, "the path itself: what was done, one thing after the other" },
+	{ "tree", OPTION_FLAG, NULL, "who waited for whom meanwhile" },
 	{ "flame", OPTION_FLAG, NULL, "the path's time as a flame graph (SVG)" },
 	{ "what-if", OPTION_STRING, "NAME=FACTOR,…",
 	  "how long it would take if that took so much less or more; cpus=N" },

@@ -23,6 +23,7 @@ struct why_graph {
 	uint8_t *reason_at; /* by node: 0 not known yet, else 1 + the reason */
 	size_t n_reason_at;
 	struct why_objects *objects;
+	bool stacks;
 	uint64_t from, to;
 };
 
@@ -114,7 +115,8 @@ static bool is_delivery(const struct why_graph *graph, const struct sched_off *o
 	const struct syscall_desc *call =
 		off->call ? syscall_desc(graph->machine, false, off->call - 1u) : NULL;
 
-	if (!call || !off->waker || (reason != WAIT_NETWORK && reason != WAIT_POLL))
+	if (!call || !off->waker ||
+	    (graph->stacks && reason != WAIT_NETWORK && reason != WAIT_POLL))
 		return false;
 	for (size_t i = 0; i < sizeof(deliver) / sizeof(deliver[0]); i++) {
 		if (call->call == deliver[i])
@@ -246,7 +248,7 @@ static struct ebt_error *read_switches(struct why_graph *graph)
 		.all = true,
 		.offcpu = graph->offcpu,
 		.arg = graph,
-		.stacks = true,
+		.stacks = graph->stacks,
 	};
 	bool partial;
 
@@ -263,27 +265,39 @@ static struct ebt_error *find_machine(struct why_graph *graph)
 	return err;
 }
 
-struct ebt_error *why_graph_create(struct trace *trace, struct why_graph **ret)
+static struct ebt_error *prepare_stacks(struct why_graph *graph)
+{
+	return calltree_create_for(graph->trace, CALLTREE_BY_COMM, &graph->tree) ?:
+	       prepare_names(graph->trace, EBT_T_sample, 0) ?:
+	       sched_prepare_names(graph->trace);
+}
+
+static struct ebt_error *read_all(struct why_graph *graph)
+{
+	const struct offcpu_options options = { .take = take_off,
+						.arg = graph,
+						.tree = graph->stacks ? graph->tree : NULL };
+
+	return find_machine(graph) ?:
+	       offcpu_create(trace_reader(graph->trace), &options, &graph->offcpu) ?:
+	       read_births(graph) ?:
+	       read_switches(graph) ?:
+	       why_objects_create(graph->trace, graph->machine, graph->threads,
+				  graph->stacks ? (uint32_t)graph->n_threads : 0,
+				  &graph->objects);
+}
+
+struct ebt_error *why_graph_create(struct trace *trace, bool no_stacks, struct why_graph **ret)
 {
 	_cleanup_(why_graph_destroyp) struct why_graph *graph = calloc(1, sizeof(*graph));
-	struct offcpu_options offcpu = { .take = take_off, .arg = graph };
 	struct ebt_error *err;
 
 	if (!graph)
 		return &ebt_enomem;
 	graph->trace = trace;
-	err = calltree_create_for(trace, CALLTREE_BY_COMM, &graph->tree);
-	if (err)
-		return err;
-	offcpu.tree = graph->tree;
-	err = find_machine(graph) ?:
-	      offcpu_create(trace_reader(trace), &offcpu, &graph->offcpu) ?:
-	      prepare_names(trace, EBT_T_sample, 0) ?:
-	      sched_prepare_names(trace) ?:
-	      read_births(graph) ?:
-	      read_switches(graph) ?:
-	      why_objects_create(trace, graph->machine, graph->threads, (uint32_t)graph->n_threads,
-				 &graph->objects);
+	graph->stacks = !no_stacks;
+	err = (no_stacks ? calltree_create(NULL, NULL, &graph->tree) : prepare_stacks(graph))
+		      ?: read_all(graph);
 	if (!err)
 		*ret = take_ptr(graph);
 	return err;

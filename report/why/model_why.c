@@ -9,8 +9,11 @@
 #include "format/base/array.h"
 #include "format/base/compare.h"
 #include "format/base/map.h"
+#include "report/marks/model_marks.h"
 
 #define MERGE_AT 65536 /* causes; 4 MB */
+/* More take longer than a first screen may: 0.3 us each. */
+#define MANY_SWITCHES 1000000
 
 /* --- whose --- */
 
@@ -73,7 +76,7 @@ static bool is_candidate(const struct why *why, const struct why_thread *thread)
 }
 
 /* Whose path it is: that of the command that was recorded, or of whom the filters choose. */
-static struct ebt_error *find_task(struct why *why)
+static struct ebt_error *find_task(struct why *why, bool quiet)
 {
 	uint32_t n, command;
 	const struct why_thread *threads = why_graph_threads(why->graph, &n);
@@ -89,9 +92,11 @@ static struct ebt_error *find_task(struct why *why)
 		return NULL;
 	}
 	if (!trace_has_task_filter(why->trace) && (!target || strcmp(target, "pids") != 0))
-		return trace_warn(why->trace, "no command was recorded whose time could be "
-					      "explained: choose a process with --pid, or a "
-					      "thread with --tid");
+		return quiet ? NULL
+			     : trace_warn(why->trace,
+					  "no command was recorded whose time could be "
+					  "explained: choose a process with --pid, or a "
+					  "thread with --tid");
 	for (uint32_t i = 0; i < n; i++) {
 		if (is_candidate(why, &threads[i]) &&
 		    (why->task == WHY_NOBODY || is_rather(&threads[i], &threads[why->task])))
@@ -129,6 +134,15 @@ const struct ebt_task *why_task(const struct why *why, uint32_t id)
 	const struct why_thread *threads = why_graph_threads(why->graph, &n);
 
 	return id < n ? threads[id].task : NULL;
+}
+
+uint64_t why_run_ns(const struct why *why)
+{
+	uint64_t ret = 0;
+
+	for (size_t i = 0; i < why->parallel.n; i++)
+		ret += i * why->parallel.ns[i];
+	return ret;
 }
 
 /* --- causes --- */
@@ -218,7 +232,7 @@ static struct ebt_error *weigh_segment(struct why *why, const struct why_segment
 		     segment->spell ? segment->spell->node : 0, ns);
 }
 
-struct why_cause why_cause_of(const struct why *why, const struct why_segment *segment)
+struct why_cause why_cause_of(const struct why_graph *graph, const struct why_segment *segment)
 {
 	const uint64_t ns = segment->to - segment->from;
 	const struct why_spell *spell = segment->spell;
@@ -240,7 +254,7 @@ struct why_cause why_cause_of(const struct why *why, const struct why_segment *s
 			cause.other = spell->waker;
 	}
 	if (spell && (segment->kind == WHY_WAIT || segment->kind == WHY_UNKNOWN))
-		cause.func = calltree_caller(why_graph_tree(why->graph), spell->node);
+		cause.func = calltree_caller(why_graph_tree(graph), spell->node);
 	return cause;
 }
 
@@ -250,7 +264,7 @@ static struct ebt_error *add_waits(struct why *why)
 
 	for (size_t i = 0; !err && i < why->path.n; i++) {
 		const struct why_segment *segment = &why->path.segments[i];
-		const struct why_cause cause = why_cause_of(why, segment);
+		const struct why_cause cause = why_cause_of(why->graph, segment);
 
 		if (segment->kind == WHY_WAIT || segment->kind == WHY_UNKNOWN)
 			err = add_cause(why, &cause) ?: weigh_segment(why, segment, cause.ns);
@@ -296,7 +310,7 @@ static const struct why_segment *segment_at(const struct why_path *path, uint64_
 	return low < path->n && path->segments[low].from <= time ? &path->segments[low] : NULL;
 }
 
-static uint32_t func_of(const struct calltree *tree, uint32_t node)
+uint32_t why_func(const struct calltree *tree, uint32_t node)
 {
 	uint32_t n;
 	const struct calltree_node *nodes = calltree_nodes(tree, &n);
@@ -359,7 +373,7 @@ static struct ebt_error *add_places(struct sharing *sharing)
 		const uint64_t shared = thread->shared, then = shared + place->samples;
 
 		cause.task = place->task;
-		cause.func = func_of(tree, place->node);
+		cause.func = why_func(tree, place->node);
 		cause.ns = (uint64_t)(ns * then / thread->samples - ns * shared / thread->samples);
 		cause.count = place->samples;
 		thread->shared = then;
@@ -386,7 +400,7 @@ static struct ebt_error *add_unsampled(struct sharing *sharing)
 	return err;
 }
 
-static struct ebt_error *share_out(struct why *why)
+static struct ebt_error *share_out(struct why *why, bool no_stacks)
 {
 	static const struct ebt_want want = EBT_WANT(sample, task, kstack, ustack);
 	struct sharing sharing = { .why = why };
@@ -399,10 +413,11 @@ static struct ebt_error *share_out(struct why *why)
 	if (!sharing.threads)
 		return &ebt_enomem;
 	sum_runs(&sharing);
-	err = trace_read_rows(why->trace, &want, 1, TRACE_ALL_TASKS | TRACE_ALL_CPUS, take_sample,
-			      &sharing) ?:
-	      add_places(&sharing) ?:
-	      add_unsampled(&sharing);
+	err = no_stacks ? NULL
+			: trace_read_rows(why->trace, &want, 1, TRACE_ALL_TASKS | TRACE_ALL_CPUS,
+					  take_sample, &sharing);
+	if (!err)
+		err = add_places(&sharing) ?: add_unsampled(&sharing);
 	free(sharing.threads);
 	free(sharing.places);
 	ebt_map_deinit(&sharing.at);
@@ -469,14 +484,6 @@ static struct ebt_error *add_rest(struct why *why, const struct occupied *occupi
 	return err;
 }
 
-static uint64_t within(const struct why_path *path, const struct why_spell *spell)
-{
-	uint64_t from = spell->start > path->from ? spell->start : path->from;
-	uint64_t to = spell->end < path->to ? spell->end : path->to;
-
-	return from < to ? to - from : 0;
-}
-
 static struct ebt_error *add_queues(struct why *why)
 {
 	struct occupied occupied = { calloc(why->path.n + 1, sizeof(*occupied.ns)) };
@@ -487,10 +494,8 @@ static struct ebt_error *add_queues(struct why *why)
 	if (!occupied.ns)
 		return &ebt_enomem;
 	for (uint32_t i = 0; !err && i < n; i++) {
-		for (size_t k = 0; !err && k < threads[i].n; k++) {
-			why->run_ns += within(&why->path, &threads[i].spells[k]);
+		for (size_t k = 0; !err && k < threads[i].n; k++)
 			err = hold_against(why, &occupied, i, &threads[i].spells[k]);
-		}
 	}
 	if (!err)
 		err = add_rest(why, &occupied);
@@ -500,7 +505,39 @@ static struct ebt_error *add_queues(struct why *why)
 
 /* --- life --- */
 
-struct ebt_error *why_create(struct trace *trace, unsigned int flags, struct why **ret)
+/* The longest span of such a mark. */
+static struct ebt_error *find_span(struct why *why, const char *name)
+{
+	const struct marks_options options = { .name = name };
+	_cleanup_(marks_destroyp) struct marks *marks = NULL;
+	struct ebt_error *err = marks_create(why->trace, &options, &marks);
+	const struct mark *longest = NULL;
+
+	for (size_t i = 0; !err && i < marks_n(marks); i++) {
+		const struct mark *mark = marks_at(marks, i);
+
+		if (mark->kind == MARK_SPAN && !mark->open && mark->task &&
+		    (!longest || mark_duration(mark) > mark_duration(longest)))
+			longest = mark;
+	}
+	if (err || !longest)
+		return err ? err : why_no_span("--around", name);
+	why->task = longest->task->id;
+	why->from = longest->start;
+	why->to = longest->end;
+	return NULL;
+}
+
+struct ebt_error *why_no_span(const char *option, const char *name)
+{
+	return ebt_error_create(EBT_ERR_INVALID,
+				"%s: no span of a mark called '%s', with begin and end, is in the "
+				"trace: `ebreport marks` lists them",
+				option, name);
+}
+
+struct ebt_error *why_create(struct trace *trace, const struct why_options *options,
+			     struct why **ret)
 {
 	_cleanup_(why_destroyp) struct why *why = calloc(1, sizeof(*why));
 	struct ebt_error *err;
@@ -508,17 +545,26 @@ struct ebt_error *why_create(struct trace *trace, unsigned int flags, struct why
 	if (!why)
 		return &ebt_enomem;
 	why->trace = trace;
-	why->from = flags & WHY_WHOLE ? 0 : trace_from_ns(trace);
-	why->to = flags & WHY_WHOLE ? UINT64_MAX : trace_to_ns(trace);
-	why->weighs = (flags & WHY_TREE) != 0;
+	why->task = WHY_NOBODY;
+	why->from = options->whole ? 0 : trace_from_ns(trace);
+	why->to = options->whole ? UINT64_MAX : trace_to_ns(trace);
+	why->weighs = options->tree;
+	err = options->around ? find_span(why, options->around) : NULL;
+	if (err)
+		return err;
 	trace_set_window(trace, trace_start_ns(trace), trace_end_ns(trace) + 1,
 			 TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW);
-	err = why_graph_create(trace, &why->graph) ?:
-	      find_task(why) ?:
+	err = why_graph_create(trace, options->no_stacks, &why->graph);
+	if (!err && !options->around)
+		err = find_task(why, options->quiet);
+	if (err)
+		return err;
+	err =
 	      find_path(why) ?:
 	      add_waits(why) ?:
-	      share_out(why) ?:
-	      add_queues(why);
+	      share_out(why, options->no_stacks) ?:
+	      add_queues(why) ?:
+	      why_parallel_find(why->graph, &why->path, &why->parallel);
 	if (!err && why->weighs)
 		err = calltree_finish(why_graph_tree(why->graph));
 	if (err)
@@ -529,12 +575,43 @@ struct ebt_error *why_create(struct trace *trace, unsigned int flags, struct why
 	return NULL;
 }
 
+static uint64_t switches(const struct trace *trace)
+{
+	uint64_t ret = 0;
+	size_t n;
+	const struct ebt_chunk_info *chunks = ebt_reader_chunks(trace_reader(trace), &n);
+
+	for (size_t i = 0; i < n; i++)
+		ret += chunks[i].table == EBT_T_sched_switch ? chunks[i].rows : 0;
+	return ret;
+}
+
+struct ebt_error *why_create_quick(struct trace *trace, const struct options *options,
+				   bool no_stacks, struct why **ret)
+{
+	const struct why_options quiet = { .quiet = true, .no_stacks = no_stacks };
+	const uint64_t from = trace_from_ns(trace), to = trace_to_ns(trace), n = switches(trace);
+	struct ebt_error *err;
+
+	*ret = NULL;
+	if (options->from.set || options->to.set || options->interval_ns || !n || n > MANY_SWITCHES)
+		return NULL;
+	err = why_create(trace, &quiet, ret);
+	trace_set_window(trace, from, to, TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW);
+	if (err || why_task(*ret, (*ret)->task))
+		return err;
+	why_destroy(*ret);
+	*ret = NULL;
+	return NULL;
+}
+
 void why_destroy(struct why *why)
 {
 	if (!why)
 		return;
 	why_path_deinit(&why->path);
 	why_graph_destroy(why->graph);
+	why_parallel_deinit(&why->parallel);
 	free(why->causes);
 	free(why);
 }

@@ -7,6 +7,8 @@
 #ifndef REPORT_WHY_MODEL_WHY_H
 #define REPORT_WHY_MODEL_WHY_H
 
+#include "report/cli/options.h"
+#include "report/why/parallel.h"
 #include "report/why/path.h"
 
 #define WHY_NO_FUNC UINT32_MAX
@@ -33,24 +35,43 @@ struct why {
 	size_t n_causes, capacity, merge_at;
 	uint64_t samples; /* in segments on a CPU */
 	bool weighs;	  /* the tree of the graph gets the time of the path */
-	uint64_t run_ns;  /* of all threads meanwhile */
+	struct why_parallel parallel;
 };
 
-enum why_flags {
-	WHY_WHOLE = 1 << 0, /* whatever the window is */
-	/* The tree of the graph gets the time of the path, below each stack a leaf for the kind. */
-	WHY_TREE = 1 << 1,
+struct why_options {
+	bool whole; /* whatever the window is */
+	bool tree;  /* the tree of the graph gets the time of the path, below each stack a leaf for
+		     * the kind */
+	bool no_stacks;	    /* of causes only the kind is known */
+	bool quiet;	    /* that there is no command is not said */
+	const char *around; /* glob of marks: of the longest such span, where it began; or NULL */
 };
 
 /* Of the present window of the trace, which must outlive the model: of the command that was
  * recorded, or of whom the filters by task choose; of several the first thread of that process that
  * was there longest. */
-struct ebt_error *why_create(struct trace *trace, unsigned int flags, struct why **ret);
+struct ebt_error *why_create(struct trace *trace, const struct why_options *options,
+			     struct why **ret);
+
+/* For a report of something else: of the whole trace and the command that was recorded, as long as
+ * that takes no longer than the rest. *ret NULL: it would, or there is none, or a part of the time
+ * was asked for. */
+struct ebt_error *why_create_quick(struct trace *trace, const struct options *options,
+				   bool no_stacks, struct why **ret);
 void why_destroy(struct why *why);
 DEFINE_CLEANUP(struct why *, why_destroy);
 
 /* Of one segment; without who had the CPU meanwhile, and where it ran. */
-struct why_cause why_cause_of(const struct why *why, const struct why_segment *segment);
+struct why_cause why_cause_of(const struct why_graph *graph, const struct why_segment *segment);
+
+/* Of all threads, while it lasted. */
+uint64_t why_run_ns(const struct why *why);
+
+/* Of a node; WHY_NO_FUNC: it is none. */
+uint32_t why_func(const struct calltree *tree, uint32_t node);
+
+/* The error where a glob fits no span. */
+struct ebt_error *why_no_span(const char *option, const char *name);
 
 const struct ebt_task *why_task(const struct why *why, uint32_t id); /* NULL: WHY_NOBODY */
 

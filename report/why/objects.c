@@ -15,7 +15,7 @@
 #include "report/io/block_names.h"
 #include "report/trace/inode_paths.h"
 
-struct object {
+struct wait_object {
 	uint32_t name, device; /* of names; 0: none */
 };
 
@@ -24,7 +24,7 @@ struct why_objects {
 	const struct syscall_machine *machine;
 	struct why_thread *threads;
 	uint32_t n_threads;
-	struct object *list; /* the first is none */
+	struct wait_object *list; /* the first is none */
 	size_t n, capacity;
 	struct ebt_map by_parts;
 	struct interned names; /* the first is empty */
@@ -63,7 +63,7 @@ static struct ebt_error *name_number(struct why_objects *objects, uint32_t *ret)
 }
 
 static struct ebt_error *give(struct why_objects *objects, struct why_spell *spell,
-			      struct object object)
+			      struct wait_object object)
 {
 	uint32_t i;
 	struct ebt_error *err =
@@ -122,7 +122,7 @@ static struct ebt_error *name_of_call(struct why_objects *objects, const struct 
 static struct ebt_error *take_call(struct why_objects *objects, const struct call *call)
 {
 	struct why_thread *thread = thread_of(objects, call->task);
-	struct object object = { 0 };
+	struct wait_object object = { 0 };
 	struct ebt_error *err = NULL;
 	bool known = false;
 	size_t i = thread ? why_thread_at(thread, call->exit) : 0;
@@ -202,7 +202,7 @@ static struct ebt_error *take_request(void *arg, const struct ebt_row *row)
 		.dev_minor = (uint32_t)ebt_block_io_file_minor(row),
 		.generation = (uint32_t)ebt_block_io_generation(row),
 	};
-	struct object object;
+	struct wait_object object;
 	struct ebt_error *err;
 
 	if (!spell)
@@ -239,7 +239,7 @@ static struct ebt_error *name_waits(struct why_objects *objects, const struct eb
 				    const char *what, uint64_t address)
 {
 	struct why_thread *thread = thread_of(objects, task);
-	struct object object = { 0 };
+	struct wait_object object = { 0 };
 	struct ebt_error *err = NULL;
 	size_t i = thread ? why_thread_at(thread, row->time) : 0;
 
@@ -308,7 +308,7 @@ static struct ebt_error *take_transfer(struct why_objects *objects, const struct
 	struct why_thread *thread = thread_of(objects, ebt_net_transfer_task(row));
 	const size_t i = thread ? why_thread_at(thread, row->time) : 0;
 	struct why_spell *spell = i ? &thread->spells[i - 1] : NULL;
-	struct object object = { 0 };
+	struct wait_object object = { 0 };
 
 	if (!spell || spell->object ||
 	    ebt_net_transfer_direction(row) != EBT_V_net_transfer_direction_receive ||
@@ -353,20 +353,25 @@ struct ebt_error *why_objects_create(struct trace *trace, const struct syscall_m
 	objects->machine = machine;
 	objects->threads = threads;
 	objects->n_threads = n;
-	err = name_number(objects, &empty) ?:
-	      give(objects, &none, (struct object){ 0 }) ?:
-	      read_calls(objects) ?:
-	      read_requests(objects) ?:
-	      read_locks(objects) ?:
-	      read_net(objects);
+	err = name_number(objects, &empty) ?: give(objects, &none, (struct wait_object){ 0 });
+	if (!err && n)
+		err = read_calls(objects) ?:
+		      read_requests(objects) ?:
+		      read_locks(objects) ?:
+		      read_net(objects);
 	if (!err)
 		*ret = take_ptr(objects);
 	return err;
 }
 
+uint32_t why_objects_n(const struct why_objects *objects)
+{
+	return (uint32_t)objects->n;
+}
+
 struct ebt_str why_object_name(const struct why_objects *objects, uint32_t object)
 {
-	const struct object *it = &objects->list[object];
+	const struct wait_object *it = &objects->list[object];
 
 	return interned_get(&objects->names, it->name ? it->name : it->device);
 }

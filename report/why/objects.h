@@ -19,13 +19,15 @@
 struct why_objects;
 
 /* Gives spells of threads, which are by task id, the numbers of their objects. machine: NULL where
- * its calls are not known. The whole trace is read. */
+ * its calls are not known. The whole trace is read; without threads, nothing. */
 struct ebt_error *why_objects_create(struct trace *trace, const struct syscall_machine *machine,
 				     struct why_thread *threads, uint32_t n,
 				     struct why_objects **ret);
 void why_objects_destroy(struct why_objects *objects);
 DEFINE_CLEANUP(struct why_objects *, why_objects_destroy);
 
+/* Their numbers are less than that. */
+uint32_t why_objects_n(const struct why_objects *objects);
 /* "/etc/hostname", "TCP:[10.0.0.1:4711->10.0.0.2:80]", "futex 0x7f12345678", a device if no file is
  * known; empty: it has no name. As long as the objects. Bytes are a stranger's. */
 struct ebt_str why_object_name(const struct why_objects *objects, uint32_t object);

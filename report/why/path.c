@@ -20,7 +20,7 @@ struct waiter {
 };
 
 /* Somebody waits for what the path is at, since `stop`. */
-struct waiting {
+struct meanwhile {
 	uint64_t stop;
 	struct why_waiter who; /* without a parent */
 	bool for_kernel;       /* for a thread of the kernel, or for whom that waits */
@@ -33,8 +33,8 @@ struct walk {
 	uint32_t task; /* where the path is */
 	uint64_t time;
 	struct waiter waiter;
-	unsigned int turns;		     /* to other threads, since the time has changed */
-	struct waiting waiting[MAX_WAITERS]; /* the outermost first */
+	unsigned int turns;		       /* to other threads, since the time has changed */
+	struct meanwhile waiting[MAX_WAITERS]; /* the outermost first */
 	unsigned int n_waiting;
 	struct ebt_map by_waiter;
 };
@@ -103,7 +103,7 @@ static void begin_waiting(struct walk *walk, uint32_t task, const struct why_spe
 	/* Who is forked waits for nobody. */
 	if (spell->why == SCHED_NEW || walk->n_waiting == MAX_WAITERS)
 		return;
-	walk->waiting[walk->n_waiting++] = (struct waiting){
+	walk->waiting[walk->n_waiting++] = (struct meanwhile){
 		.stop = spell->stop,
 		.who = { .task = task, .object = spell->object, .reason = spell->reason },
 		.for_kernel = walk->waiter.task != WHY_NOBODY,

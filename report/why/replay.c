@@ -9,6 +9,7 @@
 #include "format/base/array.h"
 #include "format/base/compare.h"
 #include "format/base/map.h"
+#include "report/why/objects.h"
 
 /* What a thread that is woken waits for, beside a CPU that is free: more of it was contention. */
 #define LATENCY_NS 100000
@@ -61,6 +62,7 @@ struct why_replay {
 
 	double *by_node; /* what functions are multiplied with */
 	double by_reason[WAIT_N_REASONS];
+	double *by_object; /* NULL: no object is changed */
 	struct ready *heap;
 	size_t n_heap, heap_capacity;
 	uint64_t *free_at; /* by CPU */
@@ -272,6 +274,7 @@ void why_replay_destroy(struct why_replay *replay)
 	free(replay->hand_offs);
 	ebt_map_deinit(&replay->by_spell);
 	free(replay->by_node);
+	free(replay->by_object);
 	free(replay->heap);
 	free(replay->free_at);
 	free(replay);
@@ -319,6 +322,35 @@ static void change_processes(struct why_replay *replay, const struct why_change 
 	}
 }
 
+static bool is_called(struct ebt_str name, const char *glob)
+{
+	char *text = strndup(name.data, name.len);
+	const bool ret = text && name.len && !fnmatch(glob, text, 0);
+
+	free(text);
+	return ret;
+}
+
+static struct ebt_error *change_objects(struct why_replay *replay, const struct why_change *change)
+{
+	const struct why_objects *objects = why_graph_objects(replay->why->graph);
+	const uint32_t n = why_objects_n(objects);
+
+	if (!replay->by_object) {
+		replay->by_object = malloc((n + 1) * sizeof(*replay->by_object));
+		if (!replay->by_object)
+			return &ebt_enomem;
+		for (uint32_t i = 0; i < n; i++)
+			replay->by_object[i] = 1;
+	}
+	for (uint32_t i = WHY_NO_OBJECT + 1; i < n; i++) {
+		if (is_called(why_object_name(objects, i), change->name) ||
+		    is_called(why_object_device(objects, i), change->name))
+			replay->by_object[i] *= change->factor;
+	}
+	return NULL;
+}
+
 static void change_waits(struct why_replay *replay, const struct why_change *change)
 {
 	for (int i = 0; i < WAIT_N_REASONS; i++) {
@@ -336,6 +368,8 @@ static struct ebt_error *apply(struct why_replay *replay, const struct why_chang
 
 	calltree_nodes(why_graph_tree(replay->why->graph), &n_nodes);
 	free(replay->by_node);
+	free(replay->by_object);
+	replay->by_object = NULL;
 	replay->by_node = malloc((n_nodes + 1) * sizeof(*replay->by_node));
 	if (!replay->by_node)
 		return &ebt_enomem;
@@ -356,6 +390,9 @@ static struct ebt_error *apply(struct why_replay *replay, const struct why_chang
 			break;
 		case WHY_OF_WAIT:
 			change_waits(replay, &changes[i]);
+			break;
+		case WHY_OF_OBJECT:
+			err = change_objects(replay, &changes[i]);
 			break;
 		case WHY_OF_CPUS:
 			*ret_cpus = changes[i].cpus;
@@ -491,9 +528,32 @@ static uint64_t waited(const struct why_spell *spell)
 	return spell->why == SCHED_RUNNABLE || until <= spell->stop ? 0 : until - spell->stop;
 }
 
+static double object_factor(const struct why_replay *replay, const struct why_spell *spell)
+{
+	return replay->by_object ? replay->by_object[spell->object] : 1;
+}
+
 static uint64_t waits(const struct why_replay *replay, const struct why_spell *spell)
 {
-	return (uint64_t)((double)waited(spell) * replay->by_reason[spell->reason]);
+	return (uint64_t)((double)waited(spell) * replay->by_reason[spell->reason] *
+			  object_factor(replay, spell));
+}
+
+/* What a wait that another thread ends is multiplied with. */
+static double handed_factor(const struct why_replay *replay, const struct why_spell *spell)
+{
+	const bool is_lock = spell->reason == WAIT_LOCK || spell->reason == WAIT_FILE_LOCK;
+
+	return object_factor(replay, spell) * (is_lock ? replay->by_reason[spell->reason] : 1);
+}
+
+/* A thread has waited since `stopped` for what is handed to it now. */
+static uint64_t handed_at(const struct why_replay *replay, const struct why_spell *spell,
+			  uint64_t stopped, uint64_t now)
+{
+	if (now <= stopped)
+		return stopped;
+	return stopped + (uint64_t)((double)(now - stopped) * handed_factor(replay, spell));
 }
 
 /* A thread stops at this time, or is not there before. */
@@ -511,13 +571,12 @@ static struct ebt_error *go_on(struct why_replay *replay, uint32_t task, uint64_
 	if (i && spell->stop > thread->spells[i - 1].end)
 		time += spell->stop - thread->spells[i - 1].end;
 	if (ebt_map_find(&replay->by_spell, spell_key(task, i), &hand_off)) {
+		const uint64_t now = replay->hand_offs[hand_off].now;
+
 		actor->stopped = time;
-		actor->waits = !replay->hand_offs[hand_off].now;
-		if (actor->waits)
-			return NULL;
-		if (replay->hand_offs[hand_off].now > time)
-			time = replay->hand_offs[hand_off].now;
-		return want(replay, time, task, i);
+		actor->waits = !now && handed_factor(replay, spell) > 0;
+		return actor->waits ? NULL
+				    : want(replay, handed_at(replay, spell, time, now), task, i);
 	}
 	if (spell->lasts)
 		return NULL;
@@ -537,8 +596,10 @@ static struct ebt_error *wake(struct why_replay *replay, struct hand_off *hand_o
 	if (!actor->waits || actor->next != hand_off->spell)
 		return NULL;
 	actor->waits = false;
-	return want(replay, now > actor->stopped ? now : actor->stopped, hand_off->wakee,
-		    hand_off->spell);
+	return want(replay,
+		    handed_at(replay, &replay->threads[hand_off->wakee].spells[hand_off->spell],
+			      actor->stopped, now),
+		    hand_off->wakee, hand_off->spell);
 }
 
 static uint64_t *first_free(const struct why_replay *replay, uint32_t cpus)
@@ -643,7 +704,7 @@ static uint64_t changed(const struct why_replay *replay, uint32_t task, uint32_t
 	uint32_t hand_off;
 
 	if (ebt_map_find(&replay->by_spell, spell_key(task, i), &hand_off))
-		return ns;
+		return ns + waited(spell) - handed_at(replay, spell, 0, waited(spell));
 	return ns + waited(spell) - waits(replay, spell);
 }
 

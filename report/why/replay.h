@@ -3,8 +3,10 @@
  * What if: the execution graph run again, with other durations. Threads do what they did, hand on
  * to the same others, and share so many CPUs, in the order in which they become runnable; what a
  * thread of the trace ended is as long as that takes now, and what else was waited for as long as
- * it was, or as the change says. No new contention for locks or disks comes of it, none goes away,
- * and nobody chooses to do something else.
+ * it was, or as the change says. Of an object, and of locks, it is also the waits that other
+ * threads ended which change: less of them is less of the time that the thread is behind who ended
+ * them. No new contention for locks or disks comes of it, none goes away, and nobody chooses to do
+ * something else.
  */
 #ifndef REPORT_WHY_REPLAY_H
 #define REPORT_WHY_REPLAY_H
@@ -12,13 +14,15 @@
 #include "report/base/names.h"
 #include "report/why/model_why.h"
 
-enum why_change_of { WHY_OF_FUNCTION, WHY_OF_PROCESS, WHY_OF_WAIT, WHY_OF_CPUS };
+enum why_change_of { WHY_OF_FUNCTION, WHY_OF_PROCESS, WHY_OF_WAIT, WHY_OF_OBJECT, WHY_OF_CPUS };
 
 struct why_change {
 	enum why_change_of of;
-	const char *name; /* glob; of WHY_OF_WAIT one of wait_reason_name() */
-	double factor;	  /* what time on CPUs, or of the wait, is multiplied with */
-	uint32_t cpus;	  /* of WHY_OF_CPUS */
+	/* Glob: of WHY_OF_OBJECT of a file, device, lock or peer. Of WHY_OF_WAIT one of
+	 * wait_reason_name(). */
+	const char *name;
+	double factor; /* what time on CPUs, or of the wait, is multiplied with */
+	uint32_t cpus; /* of WHY_OF_CPUS */
 };
 
 struct why_replay;

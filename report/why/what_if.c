@@ -32,6 +32,7 @@ static const struct {
 	{ "wait:", WHY_OF_WAIT },
 	{ "process:", WHY_OF_PROCESS },
 	{ "function:", WHY_OF_FUNCTION },
+	{ "object:", WHY_OF_OBJECT },
 };
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -39,11 +40,13 @@ static const struct {
 
 static struct ebt_error *nothing_like(const char *name)
 {
-	return ebt_error_create(EBT_ERR_INVALID,
-				"--what-if: nothing that was recorded is called '%s': a function "
-				"that samples met, a process, what was waited for (disk, timer …), "
-				"or cpus; 'function:', 'process:' or 'wait:' may stand before it",
-				name);
+	return ebt_error_create(
+		EBT_ERR_INVALID,
+		"--what-if: nothing that was recorded is called '%s': a function "
+		"that samples met, a process, a file, device, lock or peer that was "
+		"waited for, a kind of wait (disk, timer …), or cpus; 'function:', "
+		"'process:', 'object:' or 'wait:' may stand before it",
+		name);
 }
 
 static bool is_wait(const char *name)
@@ -73,7 +76,7 @@ static struct ebt_error *find_kind(const struct what_if *w, struct why_change *c
 		change->name = name;
 		if (!strncmp(name, kinds[i].prefix, len))
 			change->name = name + len;
-		else if (strchr(name, ':') && !strstr(name, "::"))
+		else if (kinds[i].of != WHY_OF_OBJECT && strchr(name, ':') && !strstr(name, "::"))
 			continue;
 		err = why_replay_concerns(w->replay, change, &ns);
 	}
