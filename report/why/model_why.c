@@ -274,12 +274,6 @@ static struct ebt_error *add_waits(struct why *why)
 
 /* --- on a CPU: what samples say --- */
 
-/* What a thread did on a CPU, along the path. */
-struct ran_in {
-	uint32_t task, node;
-	uint64_t samples;
-};
-
 struct on_cpu {
 	uint64_t ns, samples;
 	uint64_t shared; /* samples whose share is given out */
@@ -289,8 +283,6 @@ struct sharing {
 	struct why *why;
 	struct on_cpu *threads; /* by task id */
 	size_t n_threads;
-	struct ran_in *places;
-	size_t n, capacity;
 	struct ebt_map at; /* by task and node */
 };
 
@@ -323,9 +315,10 @@ uint32_t why_func(const struct calltree *tree, uint32_t node)
 static struct ebt_error *take_sample(void *arg, const struct ebt_row *row)
 {
 	struct sharing *sharing = arg;
-	struct calltree *tree = why_graph_tree(sharing->why->graph);
+	struct why *why = sharing->why;
+	struct calltree *tree = why_graph_tree(why->graph);
 	const struct calltree_stack stack = calltree_sample_stack(row);
-	const struct why_segment *segment = segment_at(&sharing->why->path, row->time);
+	const struct why_segment *segment = segment_at(&why->path, row->time);
 	uint32_t node, i;
 	struct ebt_error *err;
 
@@ -335,15 +328,15 @@ static struct ebt_error *take_sample(void *arg, const struct ebt_row *row)
 	err = calltree_place(tree, &stack, &node);
 	if (err)
 		return err;
-	err = ebt_map_element(&sharing->at, (uint64_t)stack.task->id << 32 | node, &sharing->places,
-			      &sharing->n, &sharing->capacity, &i);
+	err = ebt_map_element(&sharing->at, (uint64_t)stack.task->id << 32 | node, &why->places,
+			      &why->n_places, &why->places_capacity, &i);
 	if (err)
 		return err;
-	sharing->places[i].task = stack.task->id;
-	sharing->places[i].node = node;
-	sharing->places[i].samples++;
+	why->places[i].task = stack.task->id;
+	why->places[i].node = node;
+	why->places[i].samples++;
 	sharing->threads[stack.task->id].samples++;
-	sharing->why->samples++;
+	why->samples++;
 	return NULL;
 }
 
@@ -366,8 +359,8 @@ static struct ebt_error *add_places(struct sharing *sharing)
 	struct why_cause cause = { .kind = WHY_CPU, .other = WHY_NOBODY };
 	struct ebt_error *err = NULL;
 
-	for (size_t i = 0; !err && i < sharing->n; i++) {
-		const struct ran_in *place = &sharing->places[i];
+	for (size_t i = 0; !err && i < sharing->why->n_places; i++) {
+		struct why_place *place = &sharing->why->places[i];
 		struct on_cpu *thread = &sharing->threads[place->task];
 		const unsigned __int128 ns = thread->ns;
 		const uint64_t shared = thread->shared, then = shared + place->samples;
@@ -376,6 +369,7 @@ static struct ebt_error *add_places(struct sharing *sharing)
 		cause.func = why_func(tree, place->node);
 		cause.ns = (uint64_t)(ns * then / thread->samples - ns * shared / thread->samples);
 		cause.count = place->samples;
+		place->ns = cause.ns;
 		thread->shared = then;
 		err = add_cause(sharing->why, &cause)
 			      ?: weigh(sharing->why, WHY_CPU, place->task, place->node, cause.ns);
@@ -419,7 +413,6 @@ static struct ebt_error *share_out(struct why *why, bool no_stacks)
 	if (!err)
 		err = add_places(&sharing) ?: add_unsampled(&sharing);
 	free(sharing.threads);
-	free(sharing.places);
 	ebt_map_deinit(&sharing.at);
 	return err;
 }
@@ -613,5 +606,6 @@ void why_destroy(struct why *why)
 	why_graph_destroy(why->graph);
 	why_parallel_deinit(&why->parallel);
 	free(why->causes);
+	free(why->places);
 	free(why);
 }

@@ -25,6 +25,12 @@ struct why_cause {
 	uint64_t ns, count, max_ns; /* count: of segments; of WHY_CPU of samples, without max_ns */
 };
 
+/* Where a thread ran, on the path. */
+struct why_place {
+	uint32_t task, node; /* of the tree */
+	uint64_t samples, ns;
+};
+
 struct why {
 	struct trace *trace;
 	struct why_graph *graph;
@@ -34,7 +40,9 @@ struct why {
 	struct why_cause *causes; /* the longest first */
 	size_t n_causes, capacity, merge_at;
 	uint64_t samples; /* in segments on a CPU */
-	bool weighs;	  /* the tree of the graph gets the time of the path */
+	struct why_place *places;
+	size_t n_places, places_capacity;
+	bool weighs; /* the tree of the graph gets the time of the path */
 	struct why_parallel parallel;
 };
 

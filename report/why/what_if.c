@@ -3,17 +3,18 @@
 #include "report/why/what_if.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/cleanup.h"
 #include "report/base/text.h"
 #include "report/out/out.h"
-#include "report/why/replay.h"
+#include "report/why/candidates.h"
 
-#define MAX_CHANGES	  32 /* in one --what-if */
-#define MAX_OPPORTUNITIES 12
-#define MAX_FACTOR	  1000
-#define MAX_CPUS	  8192
+#define MAX_CHANGES 32 /* in one --what-if */
+#define MAX_FACTOR  1000
+#define MAX_CPUS    8192
 
 struct what_if {
 	struct report *report;
@@ -132,61 +133,68 @@ static struct ebt_error *parse_changes(struct what_if *w, const char *text,
 
 /* --- rows --- */
 
-#define CHANGES(X)                                                                \
-	X("change", "CHANGE", OUT_STRING, out_cstr(name), OUT_FLEX)               \
-	X("wall_ns", "RECORDED", OUT_DURATION, out_u64(w->wall_ns))               \
-	X("replayed_ns", "REPLAYED", OUT_DURATION, out_u64(w->replayed_ns))       \
-	X("predicted_ns", "PREDICTED", OUT_DURATION, out_u64(predicted))          \
-	X("saved_ns", "SAVED", OUT_DURATION,                                      \
-	  out_u64(w->wall_ns > predicted ? w->wall_ns - predicted : 0), OUT_SORT) \
-	X("saved_percent", "SAVED-%", OUT_FLOAT,                                  \
-	  out_f64(w->wall_ns ? 100.0 - 100.0 * (double)predicted / (double)w->wall_ns : 0))
+#define CHANGES(X)                                                                          \
+	X("change", "CHANGE", OUT_STRING, out_cstr(name), OUT_FLEX)                         \
+	X("wall_ns", "RECORDED", OUT_DURATION, out_u64(w->wall_ns))                         \
+	X("replayed_ns", "REPLAYED", OUT_DURATION, out_u64(w->replayed_ns))                 \
+	X("predicted_ns", "PREDICTED", OUT_DURATION, out_u64(predicted))                    \
+	X("saved_ns", "SAVED", OUT_DURATION,                                                \
+	  out_u64(w->wall_ns > predicted ? w->wall_ns - predicted : 0), OUT_SORT)           \
+	X("saved_percent", "SAVED-%", OUT_FLOAT,                                            \
+	  out_f64(w->wall_ns ? 100.0 - 100.0 * (double)predicted / (double)w->wall_ns : 0)) \
+	X("uncertain_percent", "UNCERTAIN-%", OUT_FLOAT,                                    \
+	  out_f64(w->wall_ns ? 100 * uncertain / (double)w->wall_ns : 0), 0, 100)
+
+/* Of the path, what no row tells the cause of. */
+static uint64_t unknown_ns(const struct why *why)
+{
+	uint64_t ret = 0;
+
+	for (size_t i = 0; i < why->n_causes; i++) {
+		const struct why_cause *cause = &why->causes[i];
+
+		if (cause->kind == WHY_UNKNOWN ||
+		    (cause->kind == WHY_WAIT && cause->wake == WHY_WAKE_SOFT_INTERRUPT))
+			ret += cause->ns;
+	}
+	return ret;
+}
+
+/* So many ns of the recorded time may take another way than the replay: those that it got wrong
+ * without a change, those whose cause is not known, and what samples are wrong by: one standard
+ * error. */
+static double uncertain_ns(const struct what_if *w, const struct why_change *changes, size_t n,
+			   uint64_t predicted)
+{
+	const double wall = (double)w->wall_ns, replayed = (double)w->replayed_ns;
+	double ret =
+		(wall > replayed ? wall - replayed : replayed - wall) + (double)unknown_ns(w->why);
+	bool sampled = false;
+
+	for (size_t i = 0; i < n; i++)
+		sampled |= changes[i].of == WHY_OF_FUNCTION;
+	if (sampled && w->why->samples && w->wall_ns > predicted)
+		ret += (wall - (double)predicted) / sqrt((double)w->why->samples);
+	return ret < wall ? ret : wall;
+}
 
 static struct ebt_error *put_change(const struct what_if *w, const char *name,
 				    const struct why_change *changes, size_t n)
 {
 	uint64_t ns, predicted = 0;
 	struct ebt_error *err = why_replay_run(w->replay, changes, n, &ns);
+	double uncertain;
 
 	if (err)
 		return err;
 	/* What the replay is wrong by without any change, it is with one. */
 	if (w->replayed_ns)
 		predicted = (uint64_t)((double)w->wall_ns * (double)ns / (double)w->replayed_ns);
+	uncertain = uncertain_ns(w, changes, n, predicted);
 	return out_row(w->report->out, 0, OUT_VALUES(CHANGES));
 }
 
 /* --- what would bring most --- */
-
-/* Of the causes, the longest first. False: nobody can change that. */
-static bool change_of(const struct what_if *w, const struct why_cause *cause, struct text *text,
-		      struct why_change *ret)
-{
-	const struct ebt_task *task = why_task(w->why, cause->task);
-	uint32_t n;
-	const struct calltree_func *funcs = calltree_funcs(why_graph_tree(w->why->graph), &n);
-
-	text_clear(text);
-	ret->factor = 0.5;
-	switch ((enum why_kind)cause->kind) {
-	case WHY_WAIT:
-		ret->of = WHY_OF_WAIT;
-		text_cstr(text, wait_reason_name((enum wait_reason)cause->what));
-		return true;
-	case WHY_CPU:
-		ret->of = cause->func < n ? WHY_OF_FUNCTION : WHY_OF_PROCESS;
-		if (cause->func < n)
-			text_cstr(text, funcs[cause->func].name);
-		else if (task)
-			text_add(text, names_process(w->names, task).data,
-				 names_process(w->names, task).len);
-		return true;
-	case WHY_RUNQUEUE:
-	case WHY_UNKNOWN:
-		break;
-	}
-	return false;
-}
 
 /* A name as a glob that matches it alone. */
 static char *quote(const char *name)
@@ -202,38 +210,22 @@ static char *quote(const char *name)
 	return ret;
 }
 
-struct opportunity {
-	struct why_change change;
-	char *name;
-};
-
-static bool is_there(const struct opportunity *list, size_t n, enum why_change_of of,
-		     const char *name)
+static struct ebt_error *put_candidate(struct what_if *w, const struct why_candidate *found)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (list[i].change.of == of && !strcmp(list[i].name, name))
-			return true;
-	}
-	return false;
-}
-
-static struct ebt_error *put_opportunity(struct what_if *w, struct opportunity *found)
-{
+	struct why_change change = { .of = found->of, .name = found->name, .factor = 0.5 };
 	_cleanup_text_ struct text line = TEXT_INIT;
-	char *glob = quote(found->name);
-	struct ebt_error *err;
+	_cleanup_free_ char *glob = quote(found->name);
 
 	if (!glob)
 		return &ebt_enomem;
-	found->change.name = found->change.of == WHY_OF_WAIT ? found->name : glob;
+	if (found->of != WHY_OF_WAIT)
+		change.name = glob;
 	for (size_t i = 0; i < N_KINDS; i++) {
-		if (kinds[i].of == found->change.of)
+		if (kinds[i].of == found->of)
 			text_cstr(&line, kinds[i].prefix);
 	}
-	text_printf(&line, "%s=%g", found->name, found->change.factor);
-	err = text_error(&line) ?: put_change(w, text_get(&line), &found->change, 1);
-	free(glob);
-	return err;
+	text_printf(&line, "%s=%g", found->name, change.factor);
+	return text_error(&line) ?: put_change(w, text_get(&line), &change, 1);
 }
 
 static struct ebt_error *put_cpus(const struct what_if *w)
@@ -246,28 +238,16 @@ static struct ebt_error *put_cpus(const struct what_if *w)
 	return put_change(w, name, &more, 1);
 }
 
-/* Each of the longest causes at half of its time, and twice the CPUs. */
+/* Each at half of its time, and twice the CPUs. */
 static struct ebt_error *put_opportunities(struct what_if *w)
 {
-	struct opportunity list[MAX_OPPORTUNITIES] = { 0 };
-	_cleanup_text_ struct text name = TEXT_INIT;
-	struct ebt_error *err = put_cpus(w);
-	size_t n = 0;
+	struct why_candidate list[WHY_MAX_CANDIDATES];
+	size_t n;
+	struct ebt_error *err = why_candidates_find(w->why, w->names, list, &n) ?: put_cpus(w);
 
-	for (size_t i = 0; !err && i < w->why->n_causes && n < MAX_OPPORTUNITIES; i++) {
-		struct opportunity *next = &list[n];
-
-		if (!change_of(w, &w->why->causes[i], &name, &next->change) || !name.len ||
-		    is_there(list, n, next->change.of, text_get(&name)))
-			continue;
-		next->name = strdup(text_get(&name));
-		err = next->name ? NULL : &ebt_enomem;
-		n += !err;
-		if (!err)
-			err = put_opportunity(w, next);
-	}
-	for (size_t i = 0; i < n; i++)
-		free(list[i].name);
+	for (size_t i = 0; !err && i < n; i++)
+		err = put_candidate(w, &list[i]);
+	why_candidates_deinit(list, n);
 	return err;
 }
 
