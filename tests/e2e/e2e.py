@@ -62,6 +62,11 @@ def report_json(command, trace, *arguments):
     return report
 
 
+def machines(report):
+    """Of a file of several machines, the report of each."""
+    return report.get("hosts", [report])
+
+
 def hidden_runs(report):
     """The kernels of some sandboxes do not tell of every switch. The report says of how many runs,
     among its warnings or, where they are few, its remarks."""
@@ -221,6 +226,7 @@ class TestCase(unittest.TestCase):
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="ebt-e2e-")
+        self.traces = []  # that are to be looked at when the test has ended
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def path(self, name):
@@ -230,7 +236,20 @@ class TestCase(unittest.TestCase):
         """Records; arguments are those between `-o FILE` and the end. Gives the trace's path."""
         trace = self.path(name)
         self.recorded = run(EBREC, "-f", "-o", trace, *arguments, status=status, **options)
+        if trace not in self.traces:
+            self.traces.append(trace)
+            self.addCleanup(self.path_adds_up, trace)
         return trace
+
+    def path_adds_up(self, trace):
+        """Whatever was recorded, and lost, the critical path is the time of the command."""
+        done = run(EBREPORT, "why", "--json", "--no-symbols", trace, status=None)
+        if done.returncode:
+            # One that a test has damaged since.
+            self.assertNotEqual(run(EBREPORT, "info", trace, status=None).returncode, 0, done.stderr)
+            return
+        for report in machines(json.loads(done.stdout)):
+            self.assertEqual(sum(row["duration_ns"] for row in report["rows"]), report["wall_ns"])
 
     def start(self, *command, **options):
         """Starts a command in a session of its own, which is killed when the test ends."""

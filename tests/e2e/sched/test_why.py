@@ -37,6 +37,13 @@ for _ in range(10):
     asking.recv(1)
     burn(0.005)
 """
+# Two threads have three tasks: one has the first, the other one the other two.
+POOL = """
+import concurrent.futures, time
+with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    for seconds in (0.2, 0.1, 0.15):
+        pool.submit(time.sleep, seconds)
+"""
 
 
 def sums(report):
@@ -161,6 +168,93 @@ class Why(e2e.TestCase):
         self.assertGreater(served, 10 * 0.02e9 * 0.99)
         self.assertGreater(found[main, "cpu"], 10 * 0.005e9 * 0.99)
         self.assertLess(sum(ns for (_, kind), ns in found.items() if kind == "network"), 0.02e9, found)
+
+    @e2e.exact
+    def test_pool(self):
+        """The end waits for who has most to do."""
+        report = self.why(self.record("--", "/usr/bin/python3", "-c", POOL))
+        timers = {key[0]: ns for key, ns in sums(report).items() if key[1] == "timer"}
+        self.assertEqual(len(timers), 1, timers)
+        self.assertGreater(sum(timers.values()), 0.25e9)
+        self.assertLess(sum(timers.values()), 0.45e9)
+
+    def test_files(self):
+        """Reads of a file that takes its time, by its name; and of a disk that is this file."""
+        file = self.slow_file(DISK_MS)
+        trace = self.record("-e", "default,syscalls", "--", "dd", f"if={file}", "of=/dev/null", "bs=4k",
+                            "count=20")
+        waits = [row for row in self.why(trace)["rows"] if row.get("object") == file]
+        self.assertEqual({row["kind"] for row in waits}, {"disk"})
+        self.assertGreater(sum(row["duration_ns"] for row in waits), 20 * DISK_MS * 1e6)
+        device = e2e.run("losetup", "-f", "--show", file).stdout.decode().strip()
+        self.addCleanup(e2e.run, "losetup", "-d", device)
+        trace = self.record("-e", "default,block", "--", "dd", f"if={device}", "of=/dev/null", "bs=4k",
+                            "count=20", "iflag=direct")
+        waits = [row for row in self.why(trace)["rows"]
+                 if row.get("device") == os.path.basename(device)]
+        self.assertEqual({row["kind"] for row in waits}, {"disk"})
+        self.assertGreater(sum(row["duration_ns"] for row in waits), 20 * DISK_MS * 1e6 * 0.9)
+        gone, = e2e.report_json("why", trace, "--what-if", os.path.basename(device) + "=0")["rows"]
+        self.assertGreater(gone["saved_ns"], 20 * DISK_MS * 1e6 * 0.9)
+
+    @e2e.exact
+    def test_tree(self):
+        """Below who waits stands who was waited for."""
+        trace = self.record("--", "sh", "-c", "(sleep 0.2; sleep 0.1; :); :")
+        wall = self.why(trace)["wall_ns"]
+        tree = e2e.report_json("why", trace, "--tree")["rows"]
+        self.assertEqual(tree[0]["duration_ns"], wall)
+        sleeps, = [row for row in tree if row["comm"] == "sleep" and row["threads"] == 2]
+        between = next(row for row in tree if row["id"] == sleeps["parent"])
+        self.assertEqual((sleeps["waited"], between["waited"]), ("child", "child"))
+        self.assertEqual(between["parent"], tree[0]["id"])
+        self.assertGreater(sleeps["wait_ns"], 0.3e9)
+        self.assertGreater(between["duration_ns"], sleeps["duration_ns"])
+
+    @e2e.exact
+    def test_requests(self):
+        """Each tenth sleeps, and asks for more; the longest one is the path --around tells."""
+        trace = self.record("--", e2e.program("requests"), 50)
+        report = e2e.report_json("why", trace, "--request", "request")
+        head = report["requests"]
+        self.assertEqual([head["count"], head["slow_count"], head["fast_count"], head["open_count"]],
+                         [50, 5, 25, 0])
+        rows = report["rows"]
+        for speed in ("fast_ns", "slow_ns"):
+            self.assertAlmostEqual(sum(row[speed] for row in rows), head[speed], delta=len(rows) + 1)
+        timer, = [row for row in rows if row["kind"] == "timer"]
+        self.assertGreater(timer["more_ns"], 9.9e6)
+        self.assertGreater(sum(row["slow_ns"] - row["fast_ns"] for row in rows
+                               if row["kind"] in ("cpu", "runqueue", "unknown")), 5.9e6)
+        longest = self.why(trace, "--around", "request")
+        self.assertEqual(longest["wall_ns"], head["max_ns"])
+        tried = e2e.report_json("why", trace, "--opportunities")["rows"]
+        self.assertIn("wait:timer=0.5", [row["change"] for row in tried])
+
+    def test_parallelism(self):
+        """Two that run at the same time, and one before."""
+        trace = self.record("--", "sh", "-c", f"/usr/bin/python3 -c '{BUSY.format(seconds=0.1)}'; "
+                            f"for i in 1 2; do /usr/bin/python3 -c '{BUSY.format(seconds=0.1)}' & done; "
+                            "wait")
+        report = self.why(trace)
+        ns = {row["threads"]: row["duration_ns"] for row in report["parallelism"]}
+        self.assertEqual(sum(ns.values()), report["wall_ns"])
+        self.assertEqual(sum(n * of for n, of in ns.items()), report["threads_run_ns"])
+        self.assertGreater(ns[1], 0.1e9 * 0.9)
+
+    def test_first_screen(self):
+        """The overview and the summary say the same."""
+        trace = self.record("--", "sh", "-c", "sleep 0.2; ls -lR /usr/include >/dev/null")
+        report = self.why(trace)
+        first = e2e.report_json("overview", trace)["path"]
+        self.assertIn("timer", " ".join(line["sentence"] for line in first))
+        kinds = collections.Counter()
+        for row in report["rows"]:
+            known = row["kind"] in ("cpu", "runqueue", "unknown")
+            kinds[row["kind"] if known else "wait"] += row["duration_ns"]
+        summary = e2e.report_json("summary", trace)["critical_path"]
+        self.assertEqual(+collections.Counter({row["kind"]: row["duration_ns"] for row in summary}),
+                         +kinds)
 
     def test_parts(self):
         """Of a part of the time, and of another thread."""

@@ -51,7 +51,8 @@ class Examples(e2e.TestCase):
         cls.addClassCleanup(holder.cleanup)
         cls.home = holder.name
         cls.traces = {name: os.path.join(cls.home, name) for name in ("first", "second", "third")}
-        command = f'"{e2e.program("planned")}"; "{e2e.program("shares")}" 0.3; ls / | sort; dd if=/dev/zero of="{cls.home}/x" ' \
+        command = f'"{e2e.program("planned")}"; "{e2e.program("shares")}" 0.3; ' \
+                  f'"{e2e.program("requests")}" 20; ls / | sort; dd if=/dev/zero of="{cls.home}/x" ' \
                   'bs=64k count=4 conv=fsync 2>/dev/null; sleep 0.1'
         e2e.run(e2e.EBREC, "-o", cls.traces["first"], "-F", 999, "-e", SOURCES, "--",
                 "sh", "-c", command)
