@@ -17,7 +17,7 @@
 /* Of the path: less is not worth a row. */
 #define LEAST_SHARE 200
 /* Of its threads' time: a function that has more is the program. */
-#define WHOLE_PERCENT 95
+#define WHOLE_PERCENT 80
 
 /* Something by its number, and how much of the path it is. */
 struct path_share {
@@ -232,7 +232,7 @@ static struct ebt_error *sum_functions(const struct candidate_search *c, struct 
 	return err;
 }
 
-/* Who only calls one function is that one. */
+/* Who hardly does more than to call another one is that one. */
 static struct ebt_error *choose_functions(struct candidate_search *c,
 					  const struct path_functions *f)
 {
@@ -245,7 +245,7 @@ static struct ebt_error *choose_functions(struct candidate_search *c,
 		const struct path_share *share = &f->shares.list[i];
 
 		if (!is_worth(c, share->ns) || share->ns / WHOLE_PERCENT >= share->of_ns / 100 ||
-		    share->ns == last)
+		    share->ns > last - last / 200)
 			continue;
 		last = share->ns;
 		err = add_candidate(c, WHY_OF_FUNCTION, str_of(f->funcs[share->id].name), share->ns,

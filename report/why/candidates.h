@@ -17,7 +17,7 @@ struct why_candidate {
 	uint64_t ns;
 };
 
-/* Those of each sort with most of the path. Functions that are nearly all of their threads' time
+/* Those of each sort with most of the path. Functions that are most of their threads' time
  * are left out, as main(), and those of the kernel. *n: how many. */
 struct ebt_error *why_candidates_find(const struct why *why, const struct names *names,
 				      struct why_candidate ret[WHY_MAX_CANDIDATES], size_t *n);

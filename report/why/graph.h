@@ -62,8 +62,8 @@ struct why_thread {
 struct why_graph;
 struct why_objects;
 
-/* Reads all of the trace, which must outlive the graph: what ends a wait of the window may lie
- * behind it. no_stacks: it has neither stacks nor objects, and of waits only what states tell. */
+/* Of the window of the trace, which must outlive the graph; forks are those of all of it.
+ * no_stacks: it has neither stacks nor objects, and of waits only what states tell. */
 struct ebt_error *why_graph_create(struct trace *trace, bool no_stacks, struct why_graph **ret);
 void why_graph_destroy(struct why_graph *graph);
 DEFINE_CLEANUP(struct why_graph *, why_graph_destroy);

@@ -14,6 +14,9 @@
 #define MERGE_AT 65536 /* causes; 4 MB */
 /* More take longer than a first screen may: 0.3 us each. */
 #define MANY_SWITCHES 1000000
+/* More take too much memory: 64 bytes each, 13 GB. */
+#define MOST_SWITCHES 200000000
+#define SECOND	      UINT64_C(1000000000)
 
 /* --- whose --- */
 
@@ -529,6 +532,56 @@ struct ebt_error *why_no_span(const char *option, const char *name)
 				option, name);
 }
 
+/* Of the window, to whole chunks. */
+static uint64_t switches(const struct trace *trace)
+{
+	uint64_t ret = 0;
+	size_t n;
+	const struct ebt_chunk_info *chunks = ebt_reader_chunks(trace_reader(trace), &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (chunks[i].table == EBT_T_sched_switch &&
+		    chunks[i].time_max >= trace_from_ns(trace) &&
+		    chunks[i].time_min < trace_to_ns(trace))
+			ret += chunks[i].rows;
+	}
+	return ret;
+}
+
+struct ebt_error *why_check_size(const struct trace *trace)
+{
+	const uint64_t n = switches(trace);
+
+	return n <= MOST_SWITCHES
+		       ? NULL
+		       : ebt_error_create(EBT_ERR_INVALID,
+					  "%" PRIu64
+					  " million switches are more than the %d million "
+					  "that this is made for: choose a part of the time with "
+					  "--from and --to",
+					  n / 1000000, MOST_SWITCHES / 1000000);
+}
+
+/* Of the whole trace, or of the window and what ends waits behind it: as much again, and a second.
+ */
+static struct ebt_error *set_window(const struct why *why, const struct why_options *options)
+{
+	struct trace *trace = why->trace;
+	const uint64_t end = trace_end_ns(trace) + 1;
+	uint64_t from = trace_start_ns(trace), to = end;
+
+	if (!options->whole && !options->around) {
+		const uint64_t ns = why->to - why->from, behind = ns > SECOND ? ns : SECOND;
+
+		if (trace_has_before(trace))
+			from = why->from;
+		if (trace_has_behind(trace) && behind < end - why->to)
+			to = why->to + behind;
+	}
+	trace_set_window(trace, from, to, TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW);
+	return why_check_size(trace);
+}
+
 struct ebt_error *why_create(struct trace *trace, const struct why_options *options,
 			     struct why **ret)
 {
@@ -545,9 +598,7 @@ struct ebt_error *why_create(struct trace *trace, const struct why_options *opti
 	err = options->around ? find_span(why, options->around) : NULL;
 	if (err)
 		return err;
-	trace_set_window(trace, trace_start_ns(trace), trace_end_ns(trace) + 1,
-			 TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW);
-	err = why_graph_create(trace, options->no_stacks, &why->graph);
+	err = set_window(why, options) ?: why_graph_create(trace, options->no_stacks, &why->graph);
 	if (!err && !options->around)
 		err = find_task(why, options->quiet);
 	if (err)
@@ -566,17 +617,6 @@ struct ebt_error *why_create(struct trace *trace, const struct why_options *opti
 	qsort(why->causes, why->n_causes, sizeof(*why->causes), compare_ns);
 	*ret = take_ptr(why);
 	return NULL;
-}
-
-static uint64_t switches(const struct trace *trace)
-{
-	uint64_t ret = 0;
-	size_t n;
-	const struct ebt_chunk_info *chunks = ebt_reader_chunks(trace_reader(trace), &n);
-
-	for (size_t i = 0; i < n; i++)
-		ret += chunks[i].table == EBT_T_sched_switch ? chunks[i].rows : 0;
-	return ret;
 }
 
 struct ebt_error *why_create_quick(struct trace *trace, const struct options *options,

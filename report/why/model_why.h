@@ -61,6 +61,9 @@ struct why_options {
 struct ebt_error *why_create(struct trace *trace, const struct why_options *options,
 			     struct why **ret);
 
+/* The error where the window has more switches than there is memory for. */
+struct ebt_error *why_check_size(const struct trace *trace);
+
 /* For a report of something else: of the whole trace and the command that was recorded, as long as
  * that takes no longer than the rest. *ret NULL: it would, or there is none, or a part of the time
  * was asked for. */
