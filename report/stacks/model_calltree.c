@@ -549,7 +549,7 @@ const struct calltree_func *calltree_funcs(const struct calltree *tree, uint32_t
 	return tree->funcs;
 }
 
-uint32_t calltree_caller(const struct calltree *tree, uint32_t node)
+uint32_t calltree_caller_node(const struct calltree *tree, uint32_t node)
 {
 	const struct calltree_node *nodes = tree->nodes;
 	const uint32_t first = node;
@@ -557,10 +557,15 @@ uint32_t calltree_caller(const struct calltree *tree, uint32_t node)
 	while (node && tree->funcs[nodes[node].func].kind == CALLTREE_KERNEL)
 		node = nodes[node].parent;
 	if (node && tree->funcs[nodes[node].func].kind != CALLTREE_ROOT)
-		return nodes[node].func;
-	if (first && tree->funcs[nodes[first].func].kind != CALLTREE_ROOT)
-		return nodes[first].func;
-	return UINT32_MAX;
+		return node;
+	return tree->funcs[nodes[first].func].kind != CALLTREE_ROOT ? first : 0;
+}
+
+uint32_t calltree_caller(const struct calltree *tree, uint32_t node)
+{
+	const uint32_t caller = calltree_caller_node(tree, node);
+
+	return caller ? tree->nodes[caller].func : UINT32_MAX;
 }
 
 enum calltree_kind calltree_node_kind(const struct calltree *tree, uint32_t node)

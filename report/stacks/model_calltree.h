@@ -138,6 +138,8 @@ enum calltree_kind calltree_node_kind(const struct calltree *tree, uint32_t node
 /* The innermost function of the program, or of the kernel where there is none; UINT32_MAX: neither.
  */
 uint32_t calltree_caller(const struct calltree *tree, uint32_t node);
+/* Its node; 0: neither. */
+uint32_t calltree_caller_node(const struct calltree *tree, uint32_t node);
 
 /* Weight of one function over the whole tree. */
 struct calltree_flat {

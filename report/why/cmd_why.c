@@ -57,6 +57,26 @@ static struct out_value object_of(const struct why_view *v, const struct why_cau
 	return out_cstr_if(func_at(v, cause->func)->object);
 }
 
+/* "file.c:12-18", that were seen where most of it was. */
+static struct out_value lines_of(const struct why_view *v, const struct why_cause *cause,
+				 struct text *text)
+{
+	const struct options *o = v->report->options;
+	uint32_t n;
+	const struct calltree_node *nodes = calltree_nodes(why_graph_tree(v->why->graph), &n);
+	const char *file = cause->node ? nodes[cause->node].file : NULL;
+	const char *slash = file ? strrchr(file, '/') : NULL;
+
+	text_clear(text);
+	if (!file)
+		return out_null();
+	text_cstr(text, slash && o->format == FORMAT_TABLE && !o->wide ? slash + 1 : file);
+	text_printf(text, ":%" PRIu32, nodes[cause->node].line_first);
+	if (nodes[cause->node].line_last != nodes[cause->node].line_first)
+		text_printf(text, "-%" PRIu32, nodes[cause->node].line_last);
+	return out_str(text_str(text));
+}
+
 static struct out_value device_of(const struct why_view *v, const struct why_cause *cause)
 {
 	return out_str_if(why_object_device(why_graph_objects(v->why->graph), cause->object));
@@ -97,11 +117,12 @@ static struct out_value by_text(const struct why_view *v, const struct why_cause
 	X("comm", "COMM", OUT_STRING, out_name(v, task), OUT_FLEX)                         \
 	X("function", "FUNCTION", OUT_STRING, out_cstr_if(func->name), OUT_FLEX)           \
 	X("object", "OBJECT", OUT_STRING, object_of(v, cause), OUT_FLEX, 100)              \
+	X("lines", "LINES", OUT_STRING, lines_of(v, cause, lines), OUT_FLEX, 130)          \
 	X("device", "DEVICE", OUT_STRING, device_of(v, cause), OUT_DETAIL)                 \
 	X("by", "BY", OUT_STRING, by_text(v, cause, by), OUT_FLEX, 110)
 
 static struct ebt_error *put_cause(const struct why_view *v, const struct why_cause *cause,
-				   struct text *by)
+				   struct text *by, struct text *lines)
 {
 	const struct ebt_task *task = why_task(v->why, cause->task);
 	const struct calltree_func *func = func_at(v, cause->func);
@@ -112,7 +133,7 @@ static struct ebt_error *put_cause(const struct why_view *v, const struct why_ca
 static struct ebt_error *put_causes(const struct why_view *v)
 {
 	const struct out_table table = OUT_TABLE_OF("rows", CAUSES, .top = 20);
-	_cleanup_text_ struct text by = TEXT_INIT;
+	_cleanup_text_ struct text by = TEXT_INIT, places = TEXT_INIT;
 	struct why_line lines[MAX_LINES];
 	size_t n = MAX_LINES;
 	struct ebt_error *err = why_lines(v->why, v->names, lines, &n);
@@ -129,7 +150,7 @@ static struct ebt_error *put_causes(const struct why_view *v)
 	if (v->why->n_causes)
 		out_printf(v->report->out, "\n");
 	return out_rows(v->report->out, &table, v->why->n_causes, i,
-			put_cause(v, &v->why->causes[i], &by));
+			put_cause(v, &v->why->causes[i], &by, &places));
 }
 
 #define SEGMENTS(X)                                                                      \
@@ -142,11 +163,12 @@ static struct ebt_error *put_causes(const struct why_view *v)
 	X("cpu", "CPU", OUT_U64, out_u64_if(cpu != WHY_NO_CPU, cpu), 0, 120)             \
 	X("function", "FUNCTION", OUT_STRING, out_cstr_if(func->name), OUT_FLEX)         \
 	X("object", "OBJECT", OUT_STRING, object_of(v, cause), OUT_FLEX, 140)            \
+	X("lines", "LINES", OUT_STRING, lines_of(v, cause, lines), OUT_FLEX, 150)        \
 	X("device", "DEVICE", OUT_STRING, device_of(v, cause), OUT_DETAIL)               \
 	X("by", "BY", OUT_STRING, by_text(v, cause, by), OUT_FLEX, 100)
 
 static struct ebt_error *put_segment(const struct why_view *v, const struct why_segment *segment,
-				     struct text *by)
+				     struct text *by, struct text *lines)
 {
 	const struct why_cause of = why_cause_of(v->why->graph, segment), *cause = &of;
 	const struct ebt_task *task = why_task(v->why, segment->task);
@@ -160,10 +182,10 @@ static struct ebt_error *put_segment(const struct why_view *v, const struct why_
 static struct ebt_error *put_path(const struct why_view *v)
 {
 	const struct out_table table = OUT_TABLE_OF("rows", SEGMENTS, .flags = OUT_KEEP_ORDER);
-	_cleanup_text_ struct text by = TEXT_INIT;
+	_cleanup_text_ struct text by = TEXT_INIT, lines = TEXT_INIT;
 
 	return out_rows(v->report->out, &table, v->why->path.n, i,
-			put_segment(v, &v->why->path.segments[i], &by));
+			put_segment(v, &v->why->path.segments[i], &by, &lines));
 }
 
 /* Whose time it is, and how many threads ran meanwhile. */

@@ -183,6 +183,10 @@ static void merge_causes(struct why *why)
 		}
 		last->ns += cause->ns;
 		last->count += cause->count;
+		if (cause->node_ns > last->node_ns) {
+			last->node = cause->node;
+			last->node_ns = cause->node_ns;
+		}
 		last->max_ns = cause->max_ns > last->max_ns ? cause->max_ns : last->max_ns;
 	}
 	why->n_causes = n;
@@ -257,7 +261,9 @@ struct why_cause why_cause_of(const struct why_graph *graph, const struct why_se
 			cause.other = spell->waker;
 	}
 	if (spell && (segment->kind == WHY_WAIT || segment->kind == WHY_UNKNOWN))
-		cause.func = calltree_caller(why_graph_tree(graph), spell->node);
+		cause.node = calltree_caller_node(why_graph_tree(graph), spell->node);
+	cause.node_ns = ns;
+	cause.func = why_func(why_graph_tree(graph), cause.node);
 	return cause;
 }
 
@@ -372,6 +378,8 @@ static struct ebt_error *add_places(struct sharing *sharing)
 		cause.func = why_func(tree, place->node);
 		cause.ns = (uint64_t)(ns * then / thread->samples - ns * shared / thread->samples);
 		cause.count = place->samples;
+		cause.node = place->node;
+		cause.node_ns = cause.ns;
 		place->ns = cause.ns;
 		thread->shared = then;
 		err = add_cause(sharing->why, &cause)

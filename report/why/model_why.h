@@ -22,6 +22,8 @@ struct why_cause {
 	uint32_t other;
 	uint32_t func;	 /* of the tree: where it ran, or who called for the wait; WHY_NO_FUNC */
 	uint32_t object; /* of the graph: what it waited for */
+	uint32_t node;	 /* of the tree: of `func`, where most of it was; 0: not known */
+	uint64_t node_ns;
 	uint64_t ns, count, max_ns; /* count: of segments; of WHY_CPU of samples, without max_ns */
 };
 
