@@ -95,6 +95,9 @@ def plan(test, report, said, beside_ns):
         queued = found[key[0], "runqueue"]
         if key[1] == "disk":
             queued += max(0, found[key[0], "cpu"] - least[key[0], "cpu"])
+        # Who had no CPU, as this one had it, came too late to wait for it.
+        queued += sum(row["duration_ns"] for row in report["rows"] if row["kind"] == "runqueue"
+                      and row.get("by", "").endswith(f" ({key[0]})"))
         what = f"{key} {least[key]} to {ns}, found {dict(found)}"
         beside = beside_ns * steps[key] if key[1] == "cpu" else 0
         test.assertLess(found[key], ns + free + beside, what)
