@@ -155,7 +155,7 @@ static struct ebt_error *put_causes(const struct why_view *v)
 
 #define SEGMENTS(X)                                                                      \
 	X("time_ns", "START", OUT_TIME, out_u64(segment->from))                          \
-	X("duration_ns", "DURATION", OUT_DURATION, out_u64(segment->to - segment->from)) \
+	X("duration_ns", "DURATION", OUT_DURATION, out_u64(why_segment_ns(segment)))     \
 	X("kind", "KIND", OUT_STRING, out_cstr(why_kind_name(cause->kind, cause->what))) \
 	X("tid", "TID", OUT_U64, out_tid(task))                                          \
 	X("pid", "PID", OUT_U64, out_pid(task), 0, 130)                                  \
@@ -174,7 +174,8 @@ static struct ebt_error *put_segment(const struct why_view *v, const struct why_
 	const struct ebt_task *task = why_task(v->why, segment->task);
 	const struct calltree_func *func = func_at(v, cause->func);
 	const bool waits = segment->kind == WHY_WAIT || segment->kind == WHY_UNKNOWN;
-	const uint16_t cpu = segment->spell && !waits ? segment->spell->cpu : WHY_NO_CPU;
+	const struct why_spell *spell = why_segment_spell(v->why->graph, segment);
+	const uint16_t cpu = spell && !waits ? spell->cpu : WHY_NO_CPU;
 
 	return out_row(v->report->out, 0, OUT_VALUES(SEGMENTS));
 }

@@ -235,14 +235,15 @@ static struct ebt_error *weigh(struct why *why, enum why_kind kind, uint32_t tas
 static struct ebt_error *weigh_segment(struct why *why, const struct why_segment *segment,
 				       uint64_t ns)
 {
-	return weigh(why, (enum why_kind)segment->kind, segment->task,
-		     segment->spell ? segment->spell->node : 0, ns);
+	const struct why_spell *spell = why_segment_spell(why->graph, segment);
+
+	return weigh(why, (enum why_kind)segment->kind, segment->task, spell ? spell->node : 0, ns);
 }
 
 struct why_cause why_cause_of(const struct why_graph *graph, const struct why_segment *segment)
 {
-	const uint64_t ns = segment->to - segment->from;
-	const struct why_spell *spell = segment->spell;
+	const uint64_t ns = why_segment_ns(segment);
+	const struct why_spell *spell = why_segment_spell(graph, segment);
 	struct why_cause cause = { .task = segment->task,
 				   .kind = segment->kind,
 				   .what = segment->gap,
@@ -303,12 +304,33 @@ static const struct why_segment *segment_at(const struct why_path *path, uint64_
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (path->segments[middle].to <= time)
+		if (path->segments[middle + 1].from <= time)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	return low < path->n && path->segments[low].from <= time ? &path->segments[low] : NULL;
+}
+
+/* The first segment that ends behind a time, from this one on: mostly one of the next. */
+static size_t segment_near(const struct why_path *path, size_t from, uint64_t time)
+{
+	size_t step = 1, high;
+
+	while (from + step < path->n && path->segments[from + step].from <= time) {
+		from += step;
+		step *= 2;
+	}
+	high = from + step < path->n ? from + step : path->n;
+	while (from < high) {
+		size_t middle = from + (high - from) / 2;
+
+		if (path->segments[middle + 1].from <= time)
+			from = middle + 1;
+		else
+			high = middle;
+	}
+	return from;
 }
 
 uint32_t why_func(const struct calltree *tree, uint32_t node)
@@ -357,7 +379,7 @@ static void sum_runs(struct sharing *sharing)
 		const struct why_segment *segment = &path->segments[i];
 
 		if (segment->kind == WHY_CPU)
-			sharing->threads[segment->task].ns += segment->to - segment->from;
+			sharing->threads[segment->task].ns += why_segment_ns(segment);
 	}
 }
 
@@ -449,23 +471,24 @@ static struct ebt_error *add_behind(struct why *why, const struct why_segment *s
 	return add_cause(why, &cause) ?: weigh_segment(why, segment, ns);
 }
 
-/* A thread ran; which segments waited for that CPU meanwhile? */
+/* A thread ran; which segments waited for that CPU meanwhile? *from: the first that may have, of
+ * this run and of those before. */
 static struct ebt_error *hold_against(struct why *why, struct occupied *occupied, uint32_t task,
-				      const struct why_spell *spell)
+				      const struct why_spell *spell, size_t *from)
 {
 	const struct why_path *path = &why->path;
-	const uint64_t from = spell->start > path->from ? spell->start : path->from;
-	const struct why_segment *segment = segment_at(path, from);
 	struct ebt_error *err = NULL;
 
-	for (; !err && segment && segment < path->segments + path->n && segment->from < spell->end;
-	     segment++) {
-		const size_t i = (size_t)(segment - path->segments);
+	*from = segment_near(path, *from, spell->start);
+	for (size_t i = *from; !err && i < path->n && path->segments[i].from < spell->end; i++) {
+		const struct why_segment *segment = &path->segments[i];
+		const uint64_t to = why_segment_to(segment), ns = why_segment_ns(segment);
 		uint64_t since = segment->from > spell->start ? segment->from : spell->start;
-		uint64_t until = segment->to < spell->end ? segment->to : spell->end;
+		uint64_t until = to < spell->end ? to : spell->end;
 
-		if (segment->kind != WHY_RUNQUEUE || segment->spell->cpu != spell->cpu ||
-		    since >= until || until - since > segment->to - segment->from - occupied->ns[i])
+		if (segment->kind != WHY_RUNQUEUE ||
+		    why_segment_spell(why->graph, segment)->cpu != spell->cpu || since >= until ||
+		    until - since > ns - occupied->ns[i])
 			continue;
 		occupied->ns[i] += until - since;
 		err = add_behind(why, segment, task, until - since);
@@ -480,7 +503,7 @@ static struct ebt_error *add_rest(struct why *why, const struct occupied *occupi
 
 	for (size_t i = 0; !err && i < why->path.n; i++) {
 		const struct why_segment *segment = &why->path.segments[i];
-		const uint64_t ns = segment->to - segment->from - occupied->ns[i];
+		const uint64_t ns = why_segment_ns(segment) - occupied->ns[i];
 
 		if (segment->kind == WHY_RUNQUEUE && ns)
 			err = add_behind(why, segment, WHY_NOBODY, ns);
@@ -498,8 +521,10 @@ static struct ebt_error *add_queues(struct why *why)
 	if (!occupied.ns)
 		return &ebt_enomem;
 	for (uint32_t i = 0; !err && i < n; i++) {
+		size_t from = 0;
+
 		for (size_t k = 0; !err && k < threads[i].n; k++)
-			err = hold_against(why, &occupied, i, &threads[i].spells[k]);
+			err = hold_against(why, &occupied, i, &threads[i].spells[k], &from);
 	}
 	if (!err)
 		err = add_rest(why, &occupied);

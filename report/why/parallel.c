@@ -70,9 +70,9 @@ static void count_alone(struct run_sweep *sweep, uint64_t until)
 
 	for (uint64_t from = sweep->time; from < until && sweep->segment < path->n;) {
 		const struct why_segment *segment = &path->segments[sweep->segment];
-		const uint64_t to = segment->to < until ? segment->to : until;
+		const uint64_t end = why_segment_to(segment), to = end < until ? end : until;
 
-		if (segment->to <= from) {
+		if (end <= from) {
 			sweep->segment++;
 			continue;
 		}

@@ -12,6 +12,8 @@
 #define MAX_TURNS 64
 /* Who waits for who waits for … : of more the innermost ones are not told. */
 #define MAX_WAITERS 64
+#define N_LAST	    64
+#define MAX_NEAR    8
 
 /* Who waits for the thread of the kernel that the path is at. */
 struct waiter {
@@ -33,7 +35,13 @@ struct walk {
 	uint32_t task; /* where the path is */
 	uint64_t time;
 	struct waiter waiter;
-	unsigned int turns;		       /* to other threads, since the time has changed */
+	unsigned int turns; /* to other threads, since the time has changed */
+	/* Where threads were found last, by their ids: the path comes back to the same few, a
+	 * little earlier. */
+	struct {
+		uint32_t task;
+		size_t at;
+	} last[N_LAST];
 	struct meanwhile waiting[MAX_WAITERS]; /* the outermost first */
 	unsigned int n_waiting;
 	struct ebt_map by_waiter;
@@ -126,11 +134,10 @@ static struct ebt_error *go_back(struct walk *walk, uint64_t from, enum why_kind
 {
 	struct why_path *path = walk->path;
 	struct why_segment segment = {
-		.to = walk->time,
 		.task = walk->task,
+		.spell = spell ? (uint32_t)(spell - walk->threads[walk->task].spells) + 1 : 0,
 		.kind = (uint8_t)kind,
 		.gap = (uint8_t)gap,
-		.spell = spell,
 	};
 	struct ebt_error *err;
 
@@ -139,7 +146,7 @@ static struct ebt_error *go_back(struct walk *walk, uint64_t from, enum why_kind
 	if (from < waiting_since(walk))
 		from = waiting_since(walk);
 	segment.from = from < path->from ? path->from : from;
-	if (segment.from >= segment.to)
+	if (segment.from >= walk->time)
 		return NULL;
 	err = segment.from < path->to ? find_waiters(walk, &segment.waiter) : NULL;
 	walk->time = segment.from;
@@ -147,8 +154,6 @@ static struct ebt_error *go_back(struct walk *walk, uint64_t from, enum why_kind
 	end_waiting(walk, false);
 	if (err || segment.from >= path->to)
 		return err;
-	if (segment.to > path->to)
-		segment.to = path->to;
 	err = ebt_array_reserve(&path->segments, path->n, &path->capacity);
 	if (!err)
 		path->segments[path->n++] = segment;
@@ -172,12 +177,30 @@ static void return_to_waiter(struct walk *walk)
 	end_waiting(walk, true);
 }
 
-/* Did it run just before, as far as rows tell? */
-static bool may_have_run(const struct why_thread *thread, uint64_t time)
+/* As why_thread_at(). */
+static size_t find_at(struct walk *walk, uint32_t task)
 {
-	size_t i = why_thread_at(thread, time);
+	const struct why_thread *thread = &walk->threads[task];
+	size_t at = walk->last[task % N_LAST].at, ret = 0;
 
-	return i && thread->spells[i - 1].start < time;
+	if (walk->last[task % N_LAST].task != task || at > thread->n ||
+	    (at < thread->n && thread->spells[at].stop < walk->time))
+		at = 0;
+	for (size_t i = 0; i < MAX_NEAR && at > i && !ret; i++)
+		ret = thread->spells[at - 1 - i].stop < walk->time ? at - i : 0;
+	if (!ret)
+		ret = why_thread_at(thread, walk->time);
+	walk->last[task % N_LAST].task = task;
+	walk->last[task % N_LAST].at = ret;
+	return ret;
+}
+
+/* Did it run just before, as far as rows tell? */
+static bool may_have_run(struct walk *walk, uint32_t task)
+{
+	size_t i = find_at(walk, task);
+
+	return i && walk->threads[task].spells[i - 1].start < walk->time;
 }
 
 static enum why_gap gap_of(const struct why_spell *spell)
@@ -218,7 +241,7 @@ static struct ebt_error *through_wait(struct walk *walk, const struct why_spell 
 	uint32_t by_whom;
 
 	if (spell->wake != WHY_WAKE_TASK || waker >= walk->n_threads || waker == walk->task ||
-	    !may_have_run(&walk->threads[waker], walk->time))
+	    !may_have_run(walk, waker))
 		return walk->waiter.task == WHY_NOBODY ? wait_itself(walk, spell)
 						       : wait_as_waiter(walk);
 	by = &walk->threads[waker];
@@ -270,18 +293,25 @@ static struct ebt_error *step(struct walk *walk)
 		return_to_waiter(walk);
 		return NULL;
 	}
-	i = why_thread_at(thread, walk->time);
+	i = find_at(walk, walk->task);
 	return i ? through_spell(walk, &thread->spells[i - 1]) : through_birth(walk, thread);
 }
 
-static void reverse(struct why_path *path)
+/* In the order of time, and with the end behind it. */
+static struct ebt_error *finish(struct why_path *path)
 {
+	struct ebt_error *err = ebt_array_reserve(&path->segments, path->n, &path->capacity);
+
+	if (err)
+		return err;
 	for (size_t i = 0; i < path->n / 2; i++) {
 		struct why_segment first = path->segments[i];
 
 		path->segments[i] = path->segments[path->n - 1 - i];
 		path->segments[path->n - 1 - i] = first;
 	}
+	path->segments[path->n] = (struct why_segment){ .from = path->to };
+	return NULL;
 }
 
 /* Of the wait that the thread is in at this time, if it is in one. */
@@ -309,11 +339,21 @@ struct ebt_error *why_path_find(const struct why_graph *graph, uint32_t task, ui
 	while (!err && walk.time > ret->from)
 		err = step(&walk);
 	ebt_map_deinit(&walk.by_waiter);
+	if (!err)
+		err = finish(ret);
 	if (err)
 		why_path_deinit(ret);
-	else
-		reverse(ret);
 	return err;
+}
+
+const struct why_spell *why_segment_spell(const struct why_graph *graph,
+					  const struct why_segment *segment)
+{
+	uint32_t n;
+
+	return segment->spell
+		       ? &why_graph_threads(graph, &n)[segment->task].spells[segment->spell - 1]
+		       : NULL;
 }
 
 void why_path_deinit(struct why_path *path)

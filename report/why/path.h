@@ -38,15 +38,26 @@ struct why_waiter {
 	uint8_t reason;	 /* enum wait_reason */
 };
 
+/* Until the next one begins: behind the last one of a path stands one that begins where it ends. */
 struct why_segment {
-	uint64_t from, to;
+	uint64_t from;
 	uint32_t task;	 /* whose */
 	uint32_t waiter; /* of why_path.waiters: who waits for `task` all this time; 0: nobody */
+	uint32_t spell;	 /* 1 + the number of a spell of `task`; 0: none, of some WHY_UNKNOWN */
 	uint8_t kind;	 /* enum why_kind */
 	uint8_t gap;	 /* enum why_gap; of WHY_UNKNOWN */
-	/* Of the graph; NULL for some WHY_UNKNOWN. */
-	const struct why_spell *spell;
 };
+static_assert(sizeof(struct why_segment) == 24, "there are as many as switches");
+
+static inline uint64_t why_segment_to(const struct why_segment *segment)
+{
+	return segment[1].from;
+}
+
+static inline uint64_t why_segment_ns(const struct why_segment *segment)
+{
+	return segment[1].from - segment->from;
+}
 
 struct why_path {
 	struct why_segment *segments; /* in the order of time, without gaps from `from` to `to` */
@@ -56,6 +67,10 @@ struct why_path {
 	size_t n_waiters, waiters_capacity;
 	uint64_t from, to;
 };
+
+/* NULL: none. */
+const struct why_spell *why_segment_spell(const struct why_graph *graph,
+					  const struct why_segment *segment);
 
 /* Of a thread until `to`, and no further back than `from`. Where it waits at that time, the path is
  * that to the end of the wait. */

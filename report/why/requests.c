@@ -238,9 +238,9 @@ static struct ebt_error *add_run(struct requests_reading *r, const struct why_se
 
 	if (err)
 		return err;
-	r->rans[ran].ns += segment->to - segment->from;
+	r->rans[ran].ns += why_segment_ns(segment);
 	for (size_t i = seen_from(seen, segment->from);
-	     !err && i < seen->n && seen->list[i].time < segment->to; i++) {
+	     !err && i < seen->n && seen->list[i].time < why_segment_to(segment); i++) {
 		err = ebt_map_element(&r->by_place, (uint64_t)ran << 32 | seen->list[i].func,
 				      &r->places, &r->n_places, &r->places_capacity, &place);
 		if (err)

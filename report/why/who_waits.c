@@ -123,7 +123,7 @@ static struct ebt_error *add_segment(struct wait_tree *tree, const struct why_se
 
 	if (err)
 		return err;
-	tree->nodes[node].ns[segment->kind] += segment->to - segment->from;
+	tree->nodes[node].ns[segment->kind] += why_segment_ns(segment);
 	if (ebt_map_find(&tree->by_thread, key, &known))
 		return NULL;
 	tree->nodes[node].threads++;

@@ -210,7 +210,7 @@ static void sum_waited(const struct words *w)
 
 	for (size_t i = 0; i < path->n; i++) {
 		const struct why_segment *segment = &path->segments[i];
-		const uint64_t ns = segment->to - segment->from;
+		const uint64_t ns = why_segment_ns(segment);
 
 		w->all_ns[segment->task] += ns;
 		if (segment->waiter && outermost(path, segment->waiter) == w->why->task)
