@@ -35,11 +35,11 @@ struct replayed {
 	uint64_t stopped;
 	uint32_t next; /* spell */
 	bool waits;    /* for a hand-off */
-	/* Threads of its process, and children of that, that had ended before its last run: it may
-	 * have found that they had, which no row tells. */
-	uint32_t before_last, not_ended;
+	/* Threads of its process, and children of that, that had ended before it did: it may have
+	 * found that they had, which no row tells. */
+	uint32_t before, not_ended;
 	uint32_t ends_for; /* who may wait so for its own end; WHY_NOBODY */
-	uint64_t ready;	   /* for its last run, but for these; 0: not yet */
+	uint64_t ready;	   /* to end, but for these; 0: not yet */
 	double factor;	   /* of all that it does on CPUs */
 };
 
@@ -175,7 +175,7 @@ static struct ebt_error *count_cpus(const struct why_replay *replay, uint32_t *r
 	return NULL;
 }
 
-/* Whose last run may wait for the end of this thread: the first thread of its process, and of a
+/* Who may wait for the end of this thread before it ends: the first thread of its process, and of a
  * first thread that of the process that forked it. WHY_NOBODY: nobody's. */
 static uint32_t waited_by(const struct why_replay *replay, const uint32_t *first_of, uint32_t task)
 {
@@ -188,7 +188,7 @@ static uint32_t waited_by(const struct why_replay *replay, const uint32_t *first
 		by = first_of[thread->parent];
 	if (by == WHY_NOBODY || by == task || !replay->threads[by].n)
 		return WHY_NOBODY;
-	return thread->ended <= replay->threads[by].spells[replay->threads[by].n - 1].start
+	return thread->ended <= replay->threads[by].spells[replay->threads[by].n - 1].end
 		       ? by
 		       : WHY_NOBODY;
 }
@@ -229,7 +229,7 @@ static struct ebt_error *find_ends(struct why_replay *replay)
 			continue;
 		replay->actors[i].ends_for = waited_by(replay, first_of, i);
 		if (replay->actors[i].ends_for != WHY_NOBODY)
-			replay->actors[replay->actors[i].ends_for].before_last++;
+			replay->actors[replay->actors[i].ends_for].before++;
 	}
 	return err;
 }
@@ -493,31 +493,25 @@ static struct ready pop(struct why_replay *replay)
 	return first;
 }
 
-/* A thread is ready for a run; for its last one, when others have ended. */
-static struct ebt_error *want(struct why_replay *replay, uint64_t time, uint32_t task,
-			      uint32_t spell)
+/* A thread has done all that it did, and ends when those have ended that it may have waited for:
+ * likely the last thing it did. */
+static void end(struct why_replay *replay, uint32_t task, uint64_t time)
 {
-	struct replayed *actor = &replay->actors[task];
+	while (task != WHY_NOBODY) {
+		struct replayed *actor = &replay->actors[task];
 
-	if (!actor->not_ended || spell + 1 < replay->threads[task].n)
-		return push(replay, time, task, spell);
-	actor->ready = time;
-	return NULL;
-}
-
-/* A thread has ended. */
-static struct ebt_error *end(struct why_replay *replay, uint32_t task, uint64_t time)
-{
-	const uint32_t by = replay->actors[task].ends_for;
-	struct replayed *actor;
-
-	if (by == WHY_NOBODY)
-		return NULL;
-	actor = &replay->actors[by];
-	if (--actor->not_ended || !actor->ready)
-		return NULL;
-	return push(replay, time > actor->ready ? time : actor->ready, by,
-		    (uint32_t)replay->threads[by].n - 1);
+		if (time > actor->ready)
+			actor->ready = time;
+		if (actor->not_ended)
+			return;
+		time = actor->ready;
+		if (task == replay->why->task)
+			replay->ended = time;
+		task = actor->ends_for;
+		if (task == WHY_NOBODY || --replay->actors[task].not_ended ||
+		    !replay->actors[task].ready)
+			return;
+	}
 }
 
 /* How long a wait took that no thread ended, and how long it takes now. */
@@ -565,8 +559,10 @@ static struct ebt_error *go_on(struct why_replay *replay, uint32_t task, uint64_
 	const struct why_spell *spell;
 	uint32_t hand_off;
 
-	if (i >= thread->n)
-		return end(replay, task, time);
+	if (i >= thread->n) {
+		end(replay, task, time);
+		return NULL;
+	}
 	spell = &thread->spells[i];
 	if (i && spell->stop > thread->spells[i - 1].end)
 		time += spell->stop - thread->spells[i - 1].end;
@@ -576,14 +572,14 @@ static struct ebt_error *go_on(struct why_replay *replay, uint32_t task, uint64_
 		actor->stopped = time;
 		actor->waits = !now && handed_factor(replay, spell) > 0;
 		return actor->waits ? NULL
-				    : want(replay, handed_at(replay, spell, time, now), task, i);
+				    : push(replay, handed_at(replay, spell, time, now), task, i);
 	}
 	if (spell->lasts)
 		return NULL;
 	/* By whom it was forked, is not known. */
 	if (!i && spell->why == SCHED_NEW)
 		time = spell->stop;
-	return want(replay, time + waits(replay, spell), task, i);
+	return push(replay, time + waits(replay, spell), task, i);
 }
 
 static struct ebt_error *wake(struct why_replay *replay, struct hand_off *hand_off, uint64_t now)
@@ -596,7 +592,7 @@ static struct ebt_error *wake(struct why_replay *replay, struct hand_off *hand_o
 	if (!actor->waits || actor->next != hand_off->spell)
 		return NULL;
 	actor->waits = false;
-	return want(replay,
+	return push(replay,
 		    handed_at(replay, &replay->threads[hand_off->wakee].spells[hand_off->spell],
 			      actor->stopped, now),
 		    hand_off->wakee, hand_off->spell);
@@ -650,7 +646,7 @@ static struct ebt_error *begin(struct why_replay *replay)
 		replay->actors[i].next = 0;
 		replay->actors[i].first = SIZE_MAX;
 		replay->actors[i].waits = false;
-		replay->actors[i].not_ended = replay->actors[i].before_last;
+		replay->actors[i].not_ended = replay->actors[i].before;
 		replay->actors[i].ready = 0;
 	}
 	for (size_t i = replay->n_hand_offs; i--;) {
