@@ -90,23 +90,37 @@ static struct ebt_error *take_sample(void *arg, const struct ebt_row *row)
 	return err;
 }
 
+/* Who set a thread going, and when: who ended a wait, or forked it. False: nobody did. */
+static bool who_set_going(const struct why_thread *thread, size_t i, struct hand_off *ret)
+{
+	const struct why_spell *spell = &thread->spells[i];
+
+	if (spell->wake == WHY_WAKE_TASK) {
+		ret->waker = spell->waker;
+		ret->time = spell->runnable;
+		return true;
+	}
+	if (i || !thread->born || thread->born > spell->start)
+		return false;
+	ret->waker = thread->parent;
+	ret->time = thread->born;
+	return true;
+}
+
 static struct ebt_error *add_hand_off(struct why_replay *replay, uint32_t task, size_t i)
 {
-	const struct why_spell *spell = &replay->threads[task].spells[i];
-	struct hand_off hand_off = {
-		.waker = spell->waker, .wakee = task, .spell = (uint32_t)i, .time = spell->runnable
-	};
+	struct hand_off hand_off = { .wakee = task, .spell = (uint32_t)i };
 	const struct why_thread *waker;
 	struct ebt_error *err;
 	size_t at;
 
-	if (spell->wake != WHY_WAKE_TASK || spell->waker >= replay->n_threads ||
-	    spell->waker == task)
+	if (!who_set_going(&replay->threads[task], i, &hand_off) ||
+	    hand_off.waker >= replay->n_threads || hand_off.waker == task)
 		return NULL;
-	waker = &replay->threads[spell->waker];
-	at = why_thread_at(waker, spell->runnable);
-	if (!at || waker->spells[at - 1].start >= spell->runnable ||
-	    waker->spells[at - 1].end < spell->runnable)
+	waker = &replay->threads[hand_off.waker];
+	at = why_thread_at(waker, hand_off.time);
+	if (!at || waker->spells[at - 1].start >= hand_off.time ||
+	    waker->spells[at - 1].end < hand_off.time)
 		return NULL;
 	hand_off.within = (uint32_t)at - 1;
 	err = ebt_array_reserve(&replay->hand_offs, replay->n_hand_offs, &replay->capacity);
@@ -577,7 +591,7 @@ static struct ebt_error *go_on(struct why_replay *replay, uint32_t task, uint64_
 	if (spell->lasts)
 		return NULL;
 	/* By whom it was forked, is not known. */
-	if (!i && spell->why == SCHED_NEW)
+	if (!i && time < spell->stop)
 		time = spell->stop;
 	return push(replay, time + waits(replay, spell), task, i);
 }
@@ -654,11 +668,14 @@ static struct ebt_error *begin(struct why_replay *replay)
 		replay->actors[replay->hand_offs[i].waker].first = i;
 	}
 	for (uint32_t i = 0; !err && i < replay->n_threads; i++) {
-		const struct why_spell *first = replay->threads[i].spells;
+		const struct why_thread *thread = &replay->threads[i];
 
-		/* Who is forked is not there before. */
-		if (replay->threads[i].n)
-			err = go_on(replay, i, first->why == SCHED_NEW ? 0 : first->stop);
+		/* Who is forked is not there before, and waits for that. */
+		if (thread->n)
+			err = go_on(replay, i,
+				    thread->born || thread->spells->why == SCHED_NEW
+					    ? 0
+					    : thread->spells->stop);
 	}
 	return err;
 }

@@ -264,6 +264,24 @@ static void test_what_if(void **state)
 }
 
 /* Two that shared a CPU, and would not have to. */
+/* A child whose first waking no row tells is there from its fork on, whenever that is. */
+static void test_forked(void **state)
+{
+	struct made_trace t;
+
+	(void)state;
+	begin(&t, "command");
+	made_trace_switch(&t, 1000, 0, 10, 1);
+	add_fork(&t, 1500, 10, 40);
+	made_trace_switch(&t, 3000, 10, 40, 1);
+	add_waking(&t, 6000, 40, 10, EBT_V_sched_waking_kind_waking);
+	made_trace_switch(&t, 6200, 40, 10, DEAD);
+	made_trace_switch(&t, 7000, 10, 0, DEAD);
+	made_trace_finish(&t);
+	check_what_if(&t, "process:one=0", WHAT_IF_HEAD "6000,6000,3200\n");
+	made_trace_remove(&t);
+}
+
 static void test_cpus(void **state)
 {
 	struct made_trace t;
@@ -285,7 +303,7 @@ int main(void)
 		cmocka_unit_test(test_wakers), cmocka_unit_test(test_child),
 		cmocka_unit_test(test_kernel), cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_causes), cmocka_unit_test(test_what_if),
-		cmocka_unit_test(test_cpus),
+		cmocka_unit_test(test_cpus),   cmocka_unit_test(test_forked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
