@@ -605,6 +605,10 @@ const struct command command_overview = {
 		"as\n"
 		"400 × sed, where none of its processes alone has half of that. The last column is "
 		"the\n"
-		"command that tells more; JSON and CSV have all functions and reasons.\n",
+		"command that tells more; JSON and CSV have all functions and reasons. WHY is what "
+		"the\n"
+		"command took so long for: the longest causes on its critical path, of traces of "
+		"up to\n"
+		"a million switches.\n",
 	.options = NULL,
 };

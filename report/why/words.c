@@ -133,12 +133,14 @@ static void join(struct said *said, size_t *n)
 
 /* --- saying --- */
 
-/* Whose time it was, and who waited for that nearly all the while. */
+/* Whose time it was, and who waited for that most of the while. */
 static void add_who(const struct words *w, const struct said *said, struct text *line)
 {
 	const uint32_t task = said->first->task, whole = w->why->task;
+	const bool waited =
+		task != whole && said->threads == 1 && w->waited_ns[task] > w->all_ns[task] / 2;
 
-	if (task != whole && said->threads == 1 && w->waited_ns[task] >= w->all_ns[task] / 10 * 9) {
+	if (waited) {
 		text_terminal(line, name_of(w, whole));
 		text_cstr(line, " waited for ");
 	}
@@ -147,8 +149,7 @@ static void add_who(const struct words *w, const struct said *said, struct text 
 		text_printf(line, " (%" PRIu64 " threads)", said->threads);
 	else
 		text_printf(line, " (%" PRIu32 ")", why_task(w->why, task)->tid);
-	if (task != whole && said->threads == 1 && w->waited_ns[task] >= w->all_ns[task] / 10 * 9)
-		text_cstr(line, ", which");
+	text_cstr(line, waited ? ", which" : "");
 }
 
 static void add_object_text(const struct words *w, const struct said *said, struct text *line)
