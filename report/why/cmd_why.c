@@ -206,7 +206,7 @@ static void put_json_head(const struct why_view *v, struct json *json)
 			continue;
 		json_newline(json);
 		json_open_object(json);
-		json_put(json, "threads", u64, i);
+		json_put(json, "thread_count", u64, i);
 		json_put(json, "duration_ns", u64, parallel->ns[i]);
 		json_end(json);
 	}

@@ -189,7 +189,7 @@ static struct ebt_error *tree_init(struct wait_tree *tree)
 	X("thread", "THREAD", OUT_STRING, out_str(text_str(&label)),                           \
 	  OUT_TEXT_ONLY | OUT_INDENT | OUT_FLEX)                                               \
 	X("comm", NULL, OUT_STRING, task ? out_str(name) : out_null(), OUT_DETAIL)             \
-	X("threads", NULL, OUT_U64, out_u64(node->threads), OUT_DETAIL)                        \
+	X("thread_count", NULL, OUT_U64, out_u64(node->threads), OUT_DETAIL)                   \
 	X("tid", NULL, OUT_U64, node->threads == 1 ? out_tid(task) : out_null(), OUT_DETAIL)   \
 	X("waited", "WAITED", OUT_STRING, out_cstr_if(how))                                    \
 	X("duration_ns", "DURATION", OUT_DURATION, out_u64(node->all_ns))                      \

@@ -211,7 +211,7 @@ class Why(e2e.TestCase):
         wall = self.why(trace)["wall_ns"]
         tree = e2e.report_json("why", trace, "--tree")["rows"]
         self.assertEqual(tree[0]["duration_ns"], wall)
-        sleeps, = [row for row in tree if row["comm"] == "sleep" and row["threads"] == 2]
+        sleeps, = [row for row in tree if row["comm"] == "sleep" and row["thread_count"] == 2]
         between = next(row for row in tree if row["id"] == sleeps["parent"])
         self.assertEqual((sleeps["waited"], between["waited"]), ("child", "child"))
         self.assertEqual(between["parent"], tree[0]["id"])
@@ -244,7 +244,7 @@ class Why(e2e.TestCase):
                             f"for i in 1 2; do /usr/bin/python3 -c '{BUSY.format(seconds=0.1)}' & done; "
                             "wait")
         report = self.why(trace)
-        ns = {row["threads"]: row["duration_ns"] for row in report["parallelism"]}
+        ns = {row["thread_count"]: row["duration_ns"] for row in report["parallelism"]}
         self.assertEqual(sum(ns.values()), report["wall_ns"])
         self.assertEqual(sum(n * of for n, of in ns.items()), report["threads_run_ns"])
         self.assertGreater(ns[1], 0.1e9 * 0.9)

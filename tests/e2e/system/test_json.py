@@ -15,6 +15,7 @@ import e2e
 WORK = """
 {programs}/shares 0.2
 {programs}/marks threads 20 >/dev/null
+{programs}/requests 10
 {programs}/faults cold={folder}/x >/dev/null 2>&1
 {programs}/contended >/dev/null 2>&1 &
 dd if=/dev/zero of={folder}/x bs=64k count=64 conv=fsync 2>/dev/null
@@ -70,6 +71,8 @@ RUNS = {
     "mem": ["", "--stacks --top 50", "--by cache", "--pages --stacks --top 50"],
     "modules": ["", "--used"],
     "files": [""],
+    "io": ["", "--by process", "--peers"],
+    "why": ["", "--tree", "--path", "--opportunities", "--request request", "--around request"],
     "scrub": ["-o {folder}/scrubbed.ebt"],
     "share": ["-o {folder}/shared.ebt"],
 }
