@@ -264,6 +264,34 @@ static void test_what_if(void **state)
 }
 
 /* Two that shared a CPU, and would not have to. */
+/* On another CPU. */
+static void begins_elsewhere(struct made_trace *t, uint64_t time, uint32_t task)
+{
+	struct ebt_wire_sched_switch *row = ebt_record_begin(&t->record, EBT_T_sched_switch, time);
+
+	row->cpu = 1;
+	row->next = task;
+	made_trace_add(t);
+}
+
+/* Who is woken as it stops has not waited. */
+static void test_at_once(void **state)
+{
+	struct made_trace t;
+
+	(void)state;
+	begin(&t, "command");
+	made_trace_switch(&t, 1000, 0, 10, 1);
+	begins_elsewhere(&t, 1000, 30);
+	made_trace_switch(&t, 2000, 10, 0, 1);
+	add_waking(&t, 2000, 30, 10, EBT_V_sched_waking_kind_waking);
+	made_trace_switch(&t, 2500, 0, 10, 1);
+	made_trace_switch(&t, 4000, 10, 0, DEAD);
+	check_path(&t, HEAD "1000,1000,cpu,10,\n"
+			    "2000,500,runqueue,10,\n"
+			    "2500,1500,cpu,10,\n");
+}
+
 /* A child whose first waking no row tells is there from its fork on, whenever that is. */
 static void test_forked(void **state)
 {
@@ -300,10 +328,11 @@ static void test_cpus(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wakers), cmocka_unit_test(test_child),
-		cmocka_unit_test(test_kernel), cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_causes), cmocka_unit_test(test_what_if),
-		cmocka_unit_test(test_cpus),   cmocka_unit_test(test_forked),
+		cmocka_unit_test(test_wakers),	cmocka_unit_test(test_child),
+		cmocka_unit_test(test_kernel),	cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_causes),	cmocka_unit_test(test_what_if),
+		cmocka_unit_test(test_cpus),	cmocka_unit_test(test_forked),
+		cmocka_unit_test(test_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
