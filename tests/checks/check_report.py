@@ -24,6 +24,7 @@ RUNS = [
     ("overview", [], "rows"),
     ("why", [], "rows"),
     ("why", ["--path"], "rows"),
+    ("why", ["--tree"], "rows"),
     ("why", ["--opportunities"], "rows"),
     ("why", ["--what-if", "cpus=3"], "rows"),
     ("info", [], "rows"),

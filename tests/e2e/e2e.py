@@ -226,7 +226,7 @@ class TestCase(unittest.TestCase):
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="ebt-e2e-")
-        self.traces = []  # that are to be looked at when the test has ended
+        self.recordings = []  # that are to be looked at when the test has ended
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def path(self, name):
@@ -236,8 +236,8 @@ class TestCase(unittest.TestCase):
         """Records; arguments are those between `-o FILE` and the end. Gives the trace's path."""
         trace = self.path(name)
         self.recorded = run(EBREC, "-f", "-o", trace, *arguments, status=status, **options)
-        if trace not in self.traces:
-            self.traces.append(trace)
+        if trace not in self.recordings:
+            self.recordings.append(trace)
             self.addCleanup(self.path_adds_up, trace)
         return trace
 
