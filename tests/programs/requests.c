@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // requests N: N requests, each a mark "shop/request", of about 3 ms: 2 ms on a CPU, and 1 ms in
-// another thread, which is asked through a socket. Every tenth sleeps 10 ms besides, in rest(), and
+// another thread, which is asked through a socket. Every tenth sleeps 50 ms besides, in rest(), and
 // the other thread has 6 ms more to do, in search().
 #include <pthread.h>
 #include <stdint.h>
@@ -40,7 +40,7 @@ static NOINLINE void search(void)
 
 static NOINLINE void rest(void)
 {
-	struct timespec t = { 0, 10 * MS };
+	struct timespec t = { 0, 50 * MS };
 
 	nanosleep(&t, NULL);
 	__asm__ volatile("");

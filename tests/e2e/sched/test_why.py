@@ -230,9 +230,10 @@ class Why(e2e.TestCase):
         for speed in ("fast_ns", "slow_ns"):
             self.assertAlmostEqual(sum(row[speed] for row in rows), head[speed], delta=len(rows) + 1)
         timer, = [row for row in rows if row["kind"] == "timer"]
-        self.assertGreater(timer["more_ns"], 9.9e6)
-        self.assertGreater(sum(row["slow_ns"] - row["fast_ns"] for row in rows
-                               if row["kind"] in ("cpu", "runqueue", "unknown")), 5.9e6)
+        self.assertGreater(timer["more_ns"], 49.9e6)
+        for speed, least in {"fast_ns": 3e6, "slow_ns": 9e6}.items():
+            self.assertGreater(sum(row[speed] for row in rows
+                                   if row["kind"] in ("cpu", "runqueue", "unknown")), least * 0.99)
         longest = self.why(trace, "--around", "request")
         self.assertEqual(longest["wall_ns"], head["max_ns"])
         tried = e2e.report_json("why", trace, "--opportunities")["rows"]
@@ -251,7 +252,7 @@ class Why(e2e.TestCase):
 
     def test_first_screen(self):
         """The overview and the summary say the same."""
-        trace = self.record("--", "sh", "-c", "sleep 0.2; ls -lR /usr/include >/dev/null")
+        trace = self.record("--", "sh", "-c", "sleep 0.5; ls -lR /usr/include >/dev/null")
         report = self.why(trace)
         first = e2e.report_json("overview", trace)["path"]
         self.assertIn("timer", " ".join(line["sentence"] for line in first))
