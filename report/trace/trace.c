@@ -280,6 +280,11 @@ void trace_set_window(struct trace *trace, uint64_t from, uint64_t to, unsigned 
 	trace->window++;
 }
 
+void trace_look_at(struct trace *trace, uint64_t from, uint64_t to)
+{
+	set_window(trace, from, to, TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW);
+}
+
 uint64_t trace_whole_from_ns(const struct trace *trace)
 {
 	return trace->whole_from;

@@ -611,7 +611,7 @@ static struct ebt_error *set_window(const struct why *why, const struct why_opti
 		if (trace_has_behind(trace) && behind < end - why->to)
 			to = why->to + behind;
 	}
-	trace_set_window(trace, from, to, TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW);
+	trace_look_at(trace, from, to);
 	return why_check_size(trace);
 }
 
@@ -663,7 +663,7 @@ struct ebt_error *why_create_quick(struct trace *trace, const struct options *op
 	if (options->from.set || options->to.set || options->interval_ns || !n || n > MANY_SWITCHES)
 		return NULL;
 	err = why_create(trace, &quiet, ret);
-	trace_set_window(trace, from, to, TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW);
+	trace_look_at(trace, from, to);
 	if (err || why_task(*ret, (*ret)->task))
 		return err;
 	why_destroy(*ret);

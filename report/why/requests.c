@@ -360,8 +360,7 @@ static struct ebt_error *read_all(struct requests_reading *r, const char *name)
 	if (err)
 		return err;
 	rank(r);
-	trace_set_window(r->trace, trace_start_ns(r->trace), trace_end_ns(r->trace) + 1,
-			 TRACE_FIRST_WINDOW | TRACE_LAST_WINDOW);
+	trace_look_at(r->trace, trace_start_ns(r->trace), trace_end_ns(r->trace) + 1);
 	return why_check_size(r->trace) ?:
 	       why_graph_create(r->trace, false, &r->ret->graph) ?:
 	       read_samples(r) ?:
