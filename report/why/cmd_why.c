@@ -200,15 +200,13 @@ static void put_json_head(const struct why_view *v, struct json *json)
 	if (task)
 		json_put(json, "wall_tid", u64, task->tid);
 	json_newline(json);
-	json_put(json, "parallelism", open_array);
+	json_put(json, "parallelism", open_object);
 	for (size_t i = 0; i < parallel->n; i++) {
-		if (!parallel->ns[i])
-			continue;
-		json_newline(json);
-		json_open_object(json);
-		json_put(json, "thread_count", u64, i);
-		json_put(json, "duration_ns", u64, parallel->ns[i]);
-		json_end(json);
+		char threads[24];
+
+		snprintf(threads, sizeof(threads), "%zu", i);
+		if (parallel->ns[i])
+			json_put(json, threads, u64, parallel->ns[i]);
 	}
 	json_end(json);
 }

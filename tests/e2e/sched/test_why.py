@@ -260,7 +260,7 @@ class Why(e2e.TestCase):
                             f"for i in 1 2; do /usr/bin/python3 -c '{BUSY.format(seconds=0.1)}' & done; "
                             "wait")
         report = self.why(trace)
-        ns = {row["thread_count"]: row["duration_ns"] for row in report["parallelism"]}
+        ns = {int(n): of for n, of in report["parallelism"].items()}
         self.assertEqual(sum(ns.values()), report["wall_ns"])
         self.assertEqual(sum(n * of for n, of in ns.items()), report["threads_run_ns"])
         self.assertGreater(ns[1], 0.1e9 * 0.9)
