@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "format/base/limits.h"
 #include "format/encoding/chunk_info.h"
@@ -15,6 +16,11 @@ struct ebt_str {
 	const char *data; /* not NUL-terminated; any bytes */
 	size_t len;
 };
+
+static inline bool ebt_str_equal(struct ebt_str a, struct ebt_str b)
+{
+	return a.len == b.len && (!a.len || !memcmp(a.data, b.data, a.len));
+}
 
 /* An incarnation of a tid. Tasks live as long as the reader. */
 struct ebt_task {

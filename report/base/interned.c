@@ -2,7 +2,6 @@
 #include "report/base/interned.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "format/base/array.h"
 
@@ -20,9 +19,7 @@ struct ebt_error *interned_add(struct interned *interned, struct ebt_str s, uint
 	size_t at = 0;
 
 	while ((*ret = ebt_map_next(&interned->by_text, hash, &at)) != EBT_MAP_NONE) {
-		const struct ebt_str known = interned_get(interned, *ret);
-
-		if (known.len == s.len && !memcmp(known.data, s.data, s.len))
+		if (ebt_str_equal(interned_get(interned, *ret), s))
 			return NULL;
 	}
 	*ret = INTERNED_NONE;

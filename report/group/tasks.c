@@ -124,7 +124,7 @@ static bool same_text(const struct group_tasks *tasks, uint32_t i, struct ebt_st
 
 	if (tasks->tasks[i])
 		other = text_of(tasks, tasks->tasks[i]);
-	return other.len == text.len && (!text.len || !memcmp(other.data, text.data, text.len));
+	return ebt_str_equal(other, text);
 }
 
 /* The group of a value: the one that is there, or the next. */

@@ -76,8 +76,7 @@ static struct ebt_error *cache_of(struct mem_reading *r, struct ebt_str name, ui
 	name.len = strnlen(name.data, name.len);
 	hash = ebt_hash_bytes(0, name.data, name.len);
 	while ((*ret = ebt_map_next(&r->by_name, hash, &at)) != EBT_MAP_NONE) {
-		if (m->caches[*ret].len == name.len &&
-		    !memcmp(m->caches[*ret].data, name.data, name.len))
+		if (ebt_str_equal(m->caches[*ret], name))
 			return NULL;
 	}
 	*ret = (uint32_t)m->n_caches;

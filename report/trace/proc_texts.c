@@ -35,9 +35,7 @@ static uint32_t find(const struct proc_texts *texts, uint64_t hash, struct ebt_s
 	size_t at = 0;
 
 	while ((number = ebt_map_next(&texts->numbers, hash, &at)) != EBT_MAP_NONE) {
-		struct ebt_str there = proc_texts_get(texts, number);
-
-		if (there.len == text.len && !memcmp(there.data, text.data, text.len))
+		if (ebt_str_equal(proc_texts_get(texts, number), text))
 			return number;
 	}
 	return 0;

@@ -2,6 +2,7 @@
 /* What could be made faster; see candidates.h. */
 #include "report/why/candidates.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,9 @@
 #define LEAST_SHARE 200
 /* Of its threads' time: a function that has more is the program. */
 #define WHOLE_PERCENT 80
+
+static_assert(MOST_PROCESSES + MOST_FUNCTIONS + MOST_WAITS + MOST_OBJECTS <= WHY_MAX_CANDIDATES,
+	      "each has its place");
 
 /* Something by its number, and how much of the path it is. */
 struct path_share {
@@ -79,6 +83,11 @@ static bool is_worth(const struct candidate_search *c, uint64_t ns)
 	return ns > (c->why->path.to - c->why->path.from) / LEAST_SHARE;
 }
 
+static struct ebt_str str_of(const char *text)
+{
+	return (struct ebt_str){ text, strlen(text) };
+}
+
 /* One of that name is there once. *ret: it is new. */
 static struct ebt_error *add_candidate(struct candidate_search *c, enum why_change_of of,
 				       struct ebt_str name, uint64_t ns, bool *ret)
@@ -87,8 +96,7 @@ static struct ebt_error *add_candidate(struct candidate_search *c, enum why_chan
 
 	*ret = false;
 	for (size_t i = 0; i < c->n; i++) {
-		if (c->ret[i].of == of && strlen(c->ret[i].name) == name.len &&
-		    !memcmp(c->ret[i].name, name.data, name.len))
+		if (c->ret[i].of == of && ebt_str_equal(str_of(c->ret[i].name), name))
 			return NULL;
 	}
 	copy = strndup(name.data, name.len);
@@ -99,11 +107,6 @@ static struct ebt_error *add_candidate(struct candidate_search *c, enum why_chan
 	return NULL;
 }
 
-static struct ebt_str str_of(const char *text)
-{
-	return (struct ebt_str){ text, (uint32_t)strlen(text) };
-}
-
 /* --- programs --- */
 
 static struct ebt_str program_of(const struct candidate_search *c, uint32_t task)
@@ -111,13 +114,6 @@ static struct ebt_str program_of(const struct candidate_search *c, uint32_t task
 	const struct ebt_task *of = why_task(c->why, task);
 
 	return of ? names_process(c->names, of) : str_of("");
-}
-
-static bool same_program(const struct candidate_search *c, uint32_t a, uint32_t b)
-{
-	const struct ebt_str x = program_of(c, a), y = program_of(c, b);
-
-	return x.len == y.len && !memcmp(x.data, y.data, x.len);
 }
 
 /* Threads of one program have one share, by the first of them. */
@@ -134,7 +130,7 @@ static struct ebt_error *sum_programs(struct candidate_search *c, struct path_sh
 
 		if (cause->kind != WHY_CPU || !name.len)
 			continue;
-		first = ebt_map_search(&by_name, key, k, same_program(c, k, cause->task));
+		first = ebt_map_search(&by_name, key, k, ebt_str_equal(program_of(c, k), name));
 		if (first == EBT_MAP_NONE) {
 			first = cause->task;
 			err = ebt_map_insert(&by_name, key, first);

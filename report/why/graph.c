@@ -329,6 +329,14 @@ const struct why_thread *why_graph_threads(const struct why_graph *graph, uint32
 	return graph->threads;
 }
 
+struct ebt_str why_thread_name(const struct why_graph *graph, const struct names *names,
+			       uint32_t task)
+{
+	return task < graph->n_threads && graph->threads[task].task
+		       ? names_task(names, graph->threads[task].task)
+		       : (struct ebt_str){ "", 0 };
+}
+
 const struct why_objects *why_graph_objects(const struct why_graph *graph)
 {
 	return graph->objects;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "format/base/cleanup.h"
+#include "report/base/names.h"
 #include "report/sched/wait_reason.h"
 #include "report/stacks/model_calltree.h"
 #include "report/trace/trace.h"
@@ -73,6 +74,10 @@ void why_graph_bounds(const struct why_graph *graph, uint64_t *ret_from, uint64_
 
 /* By task id. */
 const struct why_thread *why_graph_threads(const struct why_graph *graph, uint32_t *ret_n);
+
+/* What a thread was called last; "": nothing is known of it. */
+struct ebt_str why_thread_name(const struct why_graph *graph, const struct names *names,
+			       uint32_t task);
 
 /* The last spell that began before this time: index + 1; 0: there is none. */
 size_t why_thread_at(const struct why_thread *thread, uint64_t time);

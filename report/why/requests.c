@@ -3,7 +3,6 @@
 #include "report/why/requests.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "format/base/array.h"
 #include "format/base/compare.h"
@@ -160,15 +159,10 @@ static size_t seen_from(const struct thread_samples *seen, uint64_t time)
 
 /* --- parts --- */
 
-static bool same_comm(struct ebt_str a, struct ebt_str b)
-{
-	return a.len == b.len && !memcmp(a.data, b.data, a.len);
-}
-
 static bool same_part(const struct why_part *a, const struct why_part *b)
 {
 	return a->kind == b->kind && a->what == b->what && a->func == b->func &&
-	       a->object == b->object && same_comm(a->comm, b->comm);
+	       a->object == b->object && ebt_str_equal(a->comm, b->comm);
 }
 
 static struct ebt_error *add_part(struct requests_reading *r, const struct why_part *part,
@@ -195,24 +189,15 @@ static struct ebt_error *add_part(struct requests_reading *r, const struct why_p
 	return NULL;
 }
 
-static struct ebt_str comm_of(const struct requests_reading *r, uint32_t task)
-{
-	uint32_t n;
-	const struct why_thread *threads = why_graph_threads(r->ret->graph, &n);
-
-	return task < n && threads[task].task ? names_task(r->names, threads[task].task)
-					      : (struct ebt_str){ "", 0 };
-}
-
 static struct ebt_error *find_ran(struct requests_reading *r, uint32_t task, enum why_speed speed,
 				  uint32_t *ret)
 {
-	const struct ebt_str comm = comm_of(r, task);
+	const struct ebt_str comm = why_thread_name(r->ret->graph, r->names, task);
 	const uint64_t key = ebt_hash_bytes(speed, comm.data, comm.len);
 	struct ebt_error *err;
 
 	*ret = ebt_map_search(&r->by_ran, key, i,
-			      i % WHY_N_SPEEDS == speed && same_comm(r->rans[i].comm, comm));
+			      i % WHY_N_SPEEDS == speed && ebt_str_equal(r->rans[i].comm, comm));
 	if (*ret != EBT_MAP_NONE)
 		return NULL;
 	/* One for each speed. */
@@ -258,7 +243,7 @@ static struct ebt_error *add_segment(struct requests_reading *r, const struct wh
 {
 	const struct why_cause cause = why_cause_of(r->ret->graph, segment);
 	const struct why_part part = {
-		.comm = comm_of(r, segment->task),
+		.comm = why_thread_name(r->ret->graph, r->names, segment->task),
 		.kind = cause.kind,
 		.what = cause.what,
 		.func = cause.func,

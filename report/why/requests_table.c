@@ -3,6 +3,7 @@
 #include "report/why/requests_table.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/base/text.h"
 #include "report/out/out.h"
@@ -39,7 +40,7 @@ static void say_head(struct out *out, const char *name, const struct why_request
 {
 	_cleanup_text_ struct text line = TEXT_INIT;
 
-	text_terminal(&line, (struct ebt_str){ name, (uint32_t)strlen(name) });
+	text_terminal(&line, (struct ebt_str){ name, strlen(name) });
 	text_printf(&line, ": %" PRIu64 " spans; half took up to ", requests->n);
 	text_duration(&line, requests->p50_ns);
 	text_cstr(&line, ", 90 % up to ");

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "format/base/array.h"
 #include "format/base/compare.h"
@@ -47,9 +46,7 @@ static void tree_deinit(struct wait_tree *tree)
 
 static struct ebt_str comm_of(const struct wait_tree *tree, uint32_t task)
 {
-	const struct ebt_task *of = why_task(tree->why, task);
-
-	return of ? names_task(tree->names, of) : (struct ebt_str){ "", 0 };
+	return why_thread_name(tree->why->graph, tree->names, task);
 }
 
 /* --- building --- */
@@ -57,10 +54,8 @@ static struct ebt_str comm_of(const struct wait_tree *tree, uint32_t task)
 static bool is_place(const struct wait_tree *tree, const struct wait_node *node, uint32_t parent,
 		     struct ebt_str comm, uint8_t how)
 {
-	const struct ebt_str own = comm_of(tree, node->task);
-
-	return node->parent == parent && node->how == how && own.len == comm.len &&
-	       !memcmp(own.data, comm.data, comm.len);
+	return node->parent == parent && node->how == how &&
+	       ebt_str_equal(comm_of(tree, node->task), comm);
 }
 
 static struct ebt_error *add_node(struct wait_tree *tree, uint32_t parent, uint32_t task,

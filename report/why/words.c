@@ -61,9 +61,7 @@ const char *why_gap_text(enum why_gap gap)
 
 static struct ebt_str name_of(const struct words *w, uint32_t id)
 {
-	const struct ebt_task *task = why_task(w->why, id);
-
-	return task ? names_task(w->names, task) : (struct ebt_str){ "", 0 };
+	return why_thread_name(w->why->graph, w->names, id);
 }
 
 /* --- joining --- */
@@ -163,7 +161,7 @@ static void add_object_text(const struct words *w, const struct said *said, stru
 		return;
 	text_cstr(line, said->others ? ", most for " : ": ");
 	text_terminal(line, name);
-	if (device.len && compare_strs(device, name)) {
+	if (device.len && !ebt_str_equal(device, name)) {
 		text_cstr(line, " on ");
 		text_terminal(line, device);
 	}
