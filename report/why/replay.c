@@ -10,14 +10,10 @@
 #include "format/base/compare.h"
 #include "format/base/map.h"
 #include "report/why/objects.h"
+#include "report/why/samples.h"
 
 /* What a thread that is woken waits for, beside a CPU that is free: more of it was contention. */
 #define LATENCY_NS 100000
-
-struct when {
-	uint64_t time;
-	uint32_t node;
-};
 
 /* A thread ends the wait of another one. */
 struct hand_off {
@@ -29,8 +25,6 @@ struct hand_off {
 };
 
 struct replayed {
-	struct when *samples;
-	size_t n_samples, samples_capacity;
 	size_t first; /* of its hand-offs, the next one */
 	uint64_t stopped;
 	uint32_t next; /* spell */
@@ -56,7 +50,8 @@ struct why_replay {
 	const struct why_thread *threads;
 	uint32_t n_threads, cpus;
 	struct replayed *actors;
-	struct hand_off *hand_offs; /* by waker and time */
+	struct why_samples *samples; /* by task id */
+	struct hand_off *hand_offs;  /* by waker and time */
 	size_t n_hand_offs, capacity;
 	struct ebt_map by_spell; /* of the wakee */
 
@@ -70,25 +65,6 @@ struct why_replay {
 };
 
 /* --- preparing --- */
-
-static struct ebt_error *take_sample(void *arg, const struct ebt_row *row)
-{
-	struct why_replay *replay = arg;
-	const struct calltree_stack stack = calltree_sample_stack(row);
-	struct when when = { .time = row->time };
-	struct replayed *actor;
-	struct ebt_error *err;
-
-	if (!stack.task || stack.task->id >= replay->n_threads)
-		return NULL;
-	actor = &replay->actors[stack.task->id];
-	err = calltree_place(why_graph_tree(replay->why->graph), &stack, &when.node)
-		      ?: ebt_array_reserve(&actor->samples, actor->n_samples,
-					   &actor->samples_capacity);
-	if (!err)
-		actor->samples[actor->n_samples++] = when;
-	return err;
-}
 
 /* Who set a thread going, and when: who ended a wait, or forked it. False: nobody did. */
 static bool who_set_going(const struct why_thread *thread, size_t i, struct hand_off *ret)
@@ -256,7 +232,6 @@ uint32_t why_replay_cpus(const struct why_replay *replay)
 struct ebt_error *why_replay_create(const struct why *why, const struct names *names,
 				    struct why_replay **ret)
 {
-	static const struct ebt_want want = EBT_WANT(sample, task, kstack, ustack);
 	_cleanup_(why_replay_destroyp) struct why_replay *replay = calloc(1, sizeof(*replay));
 	struct ebt_error *err;
 
@@ -268,8 +243,7 @@ struct ebt_error *why_replay_create(const struct why *why, const struct names *n
 	replay->actors = calloc(replay->n_threads + 1, sizeof(*replay->actors));
 	if (!replay->actors)
 		return &ebt_enomem;
-	err = trace_read_rows(why->trace, &want, 1, TRACE_ALL_TASKS | TRACE_ALL_CPUS, take_sample,
-			      replay)
+	err = why_samples_read(why->trace, why->graph, &replay->samples)
 		      ?: count_cpus(replay, &replay->cpus)
 		      ?: find_hand_offs(replay)
 		      ?: find_ends(replay);
@@ -282,8 +256,7 @@ void why_replay_destroy(struct why_replay *replay)
 {
 	if (!replay)
 		return;
-	for (uint32_t i = 0; replay->actors && i < replay->n_threads; i++)
-		free(replay->actors[i].samples);
+	why_samples_free(replay->samples, replay->n_threads);
 	free(replay->actors);
 	free(replay->hand_offs);
 	ebt_map_deinit(&replay->by_spell);
@@ -418,48 +391,40 @@ static struct ebt_error *apply(struct why_replay *replay, const struct why_chang
 /* --- durations --- */
 
 /* Each sample stands for the time that is nearer to it than to another of its thread. */
-static uint64_t cell_end(const struct replayed *actor, size_t i)
+static uint64_t cell_end(const struct why_samples *samples, size_t i)
 {
-	return i + 1 < actor->n_samples
-		       ? actor->samples[i].time +
-				 (actor->samples[i + 1].time - actor->samples[i].time) / 2
-		       : UINT64_MAX;
+	return i + 1 < samples->n ? samples->list[i].time +
+					    (samples->list[i + 1].time - samples->list[i].time) / 2
+				  : UINT64_MAX;
 }
 
-static size_t cell_at(const struct replayed *actor, uint64_t time)
+static size_t cell_at(const struct why_samples *samples, uint64_t time)
 {
-	size_t low = 0, high = actor->n_samples - 1;
+	const size_t i = why_samples_from(samples, time);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (cell_end(actor, middle) <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return i && cell_end(samples, i - 1) > time ? i - 1 : i;
 }
 
 /* On a CPU from `from` to `to`. */
 static uint64_t takes(const struct why_replay *replay, uint32_t task, uint64_t from, uint64_t to)
 {
-	const struct replayed *actor = &replay->actors[task];
+	const struct why_samples *samples = &replay->samples[task];
+	const double factor = replay->actors[task].factor;
 	double sum = 0;
 
 	if (from >= to)
 		return 0;
-	if (!actor->n_samples)
-		return (uint64_t)((double)(to - from) * actor->factor);
-	for (size_t i = cell_at(actor, from); from < to; i++) {
-		uint64_t end = cell_end(actor, i);
+	if (!samples->n)
+		return (uint64_t)((double)(to - from) * factor);
+	for (size_t i = cell_at(samples, from); from < to; i++) {
+		uint64_t end = cell_end(samples, i);
 
 		end = end < to ? end : to;
 		if (end > from)
-			sum += (double)(end - from) * replay->by_node[actor->samples[i].node];
+			sum += (double)(end - from) * replay->by_node[samples->list[i].node];
 		from = end > from ? end : from;
 	}
-	return (uint64_t)(sum * actor->factor);
+	return (uint64_t)(sum * factor);
 }
 
 /* --- the replay --- */

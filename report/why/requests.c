@@ -7,22 +7,12 @@
 #include "format/base/array.h"
 #include "format/base/compare.h"
 #include "format/base/map.h"
+#include "report/why/samples.h"
 
 /* A span of the mark. */
 struct request {
 	uint64_t start, end;
 	uint32_t task;
-};
-
-/* When a thread was sampled, and where. */
-struct thread_sample {
-	uint64_t time;
-	uint32_t func;
-};
-
-struct thread_samples {
-	struct thread_sample *list;
-	size_t n, capacity;
 };
 
 /* What threads of a name did on CPUs, in spans of one speed. */
@@ -43,8 +33,7 @@ struct requests_reading {
 	struct why_requests *ret;
 	struct request *list;
 	size_t n, capacity;
-	struct thread_samples *seen; /* by task id */
-	uint32_t n_seen;
+	struct why_samples *samples; /* by task id */
 	struct ebt_map by_part;
 	struct ran *rans;
 	size_t n_rans, rans_capacity;
@@ -108,55 +97,6 @@ static void rank(struct requests_reading *r)
 	r->ret->max_at = longest->start;
 }
 
-/* --- samples --- */
-
-static struct ebt_error *take_sample(void *arg, const struct ebt_row *row)
-{
-	struct requests_reading *r = arg;
-	struct calltree *tree = why_graph_tree(r->ret->graph);
-	const struct calltree_stack stack = calltree_sample_stack(row);
-	struct thread_samples *seen;
-	uint32_t node;
-	struct ebt_error *err;
-
-	if (!stack.task || stack.task->id >= r->n_seen)
-		return NULL;
-	seen = &r->seen[stack.task->id];
-	err = calltree_place(tree, &stack, &node)
-		      ?: ebt_array_reserve(&seen->list, seen->n, &seen->capacity);
-	if (!err)
-		seen->list[seen->n++] = (struct thread_sample){ row->time, why_func(tree, node) };
-	return err;
-}
-
-static struct ebt_error *read_samples(struct requests_reading *r)
-{
-	static const struct ebt_want want = EBT_WANT(sample, task, kstack, ustack);
-
-	why_graph_threads(r->ret->graph, &r->n_seen);
-	r->seen = calloc(r->n_seen + 1, sizeof(*r->seen));
-	if (!r->seen)
-		return &ebt_enomem;
-	return trace_read_rows(r->trace, &want, 1, TRACE_ALL_TASKS | TRACE_ALL_CPUS, take_sample,
-			       r);
-}
-
-/* The first one at this time or later. */
-static size_t seen_from(const struct thread_samples *seen, uint64_t time)
-{
-	size_t low = 0, high = seen->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (seen->list[middle].time < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* --- parts --- */
 
 static bool same_part(const struct why_part *a, const struct why_part *b)
@@ -217,21 +157,24 @@ static struct ebt_error *find_ran(struct requests_reading *r, uint32_t task, enu
 static struct ebt_error *add_run(struct requests_reading *r, const struct why_segment *segment,
 				 enum why_speed speed)
 {
-	const struct thread_samples *seen = &r->seen[segment->task];
+	const struct why_samples *samples = &r->samples[segment->task];
+	const struct calltree *tree = why_graph_tree(r->ret->graph);
 	uint32_t ran, place;
 	struct ebt_error *err = find_ran(r, segment->task, speed, &ran);
 
 	if (err)
 		return err;
 	r->rans[ran].ns += why_segment_ns(segment);
-	for (size_t i = seen_from(seen, segment->from);
-	     !err && i < seen->n && seen->list[i].time < why_segment_to(segment); i++) {
-		err = ebt_map_element(&r->by_place, (uint64_t)ran << 32 | seen->list[i].func,
-				      &r->places, &r->n_places, &r->places_capacity, &place);
+	for (size_t i = why_samples_from(samples, segment->from);
+	     !err && i < samples->n && samples->list[i].time < why_segment_to(segment); i++) {
+		const uint32_t func = why_func(tree, samples->list[i].node);
+
+		err = ebt_map_element(&r->by_place, (uint64_t)ran << 32 | func, &r->places,
+				      &r->n_places, &r->places_capacity, &place);
 		if (err)
 			break;
 		r->places[place].ran = ran;
-		r->places[place].func = seen->list[i].func;
+		r->places[place].func = func;
 		r->places[place].samples++;
 		r->rans[ran].samples++;
 	}
@@ -327,9 +270,12 @@ static struct ebt_error *share_out(struct requests_reading *r)
 
 static void reading_deinit(struct requests_reading *r)
 {
-	for (uint32_t i = 0; r->seen && i < r->n_seen; i++)
-		free(r->seen[i].list);
-	free(r->seen);
+	uint32_t n;
+
+	if (r->samples) {
+		why_graph_threads(r->ret->graph, &n);
+		why_samples_free(r->samples, n);
+	}
 	free(r->list);
 	free(r->rans);
 	free(r->places);
@@ -348,7 +294,7 @@ static struct ebt_error *read_all(struct requests_reading *r, const char *name)
 	trace_look_at(r->trace, trace_start_ns(r->trace), trace_end_ns(r->trace) + 1);
 	return why_check_size(r->trace) ?:
 	       why_graph_create(r->trace, false, &r->ret->graph) ?:
-	       read_samples(r) ?:
+	       why_samples_read(r->trace, r->ret->graph, &r->samples) ?:
 	       add_requests(r) ?:
 	       share_out(r);
 }
