@@ -78,6 +78,17 @@ static bool is_candidate(const struct why *why, const struct why_thread *thread)
 	return thread->task && thread->n && trace_task_wanted(why->trace, thread->task);
 }
 
+/* Can it be that of somebody, as far as is known before the switches are read? */
+static struct ebt_error *is_of_somebody(struct trace *trace, bool *ret)
+{
+	const char *target;
+	struct ebt_error *err = ebt_reader_meta(trace_reader(trace), "target.kind", &target);
+
+	*ret = !err && (trace_has_task_filter(trace) ||
+			(target && (!strcmp(target, "command") || !strcmp(target, "pids"))));
+	return err;
+}
+
 /* Whose path it is: that of the command that was recorded, or of whom the filters choose. */
 static struct ebt_error *find_task(struct why *why, bool quiet)
 {
@@ -126,8 +137,6 @@ static struct ebt_error *find_path(struct why *why)
 		if (thread->ended && thread->ended < to)
 			to = thread->ended;
 	}
-	if (why->task >= n || !threads[why->task].n)
-		from = to;
 	return why_path_find(why->graph, why->task, from, to, &why->path);
 }
 
@@ -274,10 +283,12 @@ static struct ebt_error *add_waits(struct why *why)
 
 	for (size_t i = 0; !err && i < why->path.n; i++) {
 		const struct why_segment *segment = &why->path.segments[i];
-		const struct why_cause cause = why_cause_of(why->graph, segment);
+		struct why_cause cause;
 
-		if (segment->kind == WHY_WAIT || segment->kind == WHY_UNKNOWN)
-			err = add_cause(why, &cause) ?: weigh_segment(why, segment, cause.ns);
+		if (segment->kind != WHY_WAIT && segment->kind != WHY_UNKNOWN)
+			continue;
+		cause = why_cause_of(why->graph, segment);
+		err = add_cause(why, &cause) ?: weigh_segment(why, segment, cause.ns);
 	}
 	return err;
 }
@@ -295,22 +306,6 @@ struct sharing {
 	size_t n_threads;
 	struct ebt_map at; /* by task and node */
 };
-
-/* In which segment a moment is; NULL: in none. */
-static const struct why_segment *segment_at(const struct why_path *path, uint64_t time)
-{
-	size_t low = 0, high = path->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (path->segments[middle + 1].from <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < path->n && path->segments[low].from <= time ? &path->segments[low] : NULL;
-}
 
 /* The first segment that ends behind a time, from this one on: mostly one of the next. */
 static size_t segment_near(const struct why_path *path, size_t from, uint64_t time)
@@ -331,6 +326,14 @@ static size_t segment_near(const struct why_path *path, size_t from, uint64_t ti
 			high = middle;
 	}
 	return from;
+}
+
+/* In which segment a moment is; NULL: in none. */
+static const struct why_segment *segment_at(const struct why_path *path, uint64_t time)
+{
+	const size_t i = segment_near(path, 0, time);
+
+	return i < path->n && path->segments[i].from <= time ? &path->segments[i] : NULL;
 }
 
 uint32_t why_func(const struct calltree *tree, uint32_t node)
@@ -452,11 +455,6 @@ static struct ebt_error *share_out(struct why *why, bool no_stacks)
 
 /* --- on the run queue: who had the CPU --- */
 
-/* Of a segment on the run queue: how much of it somebody had the CPU, so far. */
-struct occupied {
-	uint64_t *ns; /* by segment */
-};
-
 static struct ebt_error *add_behind(struct why *why, const struct why_segment *segment,
 				    uint32_t other, uint64_t ns)
 {
@@ -472,8 +470,9 @@ static struct ebt_error *add_behind(struct why *why, const struct why_segment *s
 }
 
 /* A thread ran; which segments waited for that CPU meanwhile? *from: the first that may have, of
- * this run and of those before. */
-static struct ebt_error *hold_against(struct why *why, struct occupied *occupied, uint32_t task,
+ * this run and of those before. occupied: by segment, how much of it somebody had the CPU so far.
+ */
+static struct ebt_error *hold_against(struct why *why, uint64_t *occupied, uint32_t task,
 				      const struct why_spell *spell, size_t *from)
 {
 	const struct why_path *path = &why->path;
@@ -488,22 +487,22 @@ static struct ebt_error *hold_against(struct why *why, struct occupied *occupied
 
 		if (segment->kind != WHY_RUNQUEUE ||
 		    why_segment_spell(why->graph, segment)->cpu != spell->cpu || since >= until ||
-		    until - since > ns - occupied->ns[i])
+		    until - since > ns - occupied[i])
 			continue;
-		occupied->ns[i] += until - since;
+		occupied[i] += until - since;
 		err = add_behind(why, segment, task, until - since);
 	}
 	return err;
 }
 
 /* Nobody who was recorded had it. */
-static struct ebt_error *add_rest(struct why *why, const struct occupied *occupied)
+static struct ebt_error *add_rest(struct why *why, const uint64_t *occupied)
 {
 	struct ebt_error *err = NULL;
 
 	for (size_t i = 0; !err && i < why->path.n; i++) {
 		const struct why_segment *segment = &why->path.segments[i];
-		const uint64_t ns = why_segment_ns(segment) - occupied->ns[i];
+		const uint64_t ns = why_segment_ns(segment) - occupied[i];
 
 		if (segment->kind == WHY_RUNQUEUE && ns)
 			err = add_behind(why, segment, WHY_NOBODY, ns);
@@ -513,23 +512,20 @@ static struct ebt_error *add_rest(struct why *why, const struct occupied *occupi
 
 static struct ebt_error *add_queues(struct why *why)
 {
-	struct occupied occupied = { calloc(why->path.n + 1, sizeof(*occupied.ns)) };
+	_cleanup_free_ uint64_t *occupied = calloc(why->path.n + 1, sizeof(*occupied));
 	struct ebt_error *err = NULL;
 	uint32_t n;
 	const struct why_thread *threads = why_graph_threads(why->graph, &n);
 
-	if (!occupied.ns)
+	if (!occupied)
 		return &ebt_enomem;
 	for (uint32_t i = 0; !err && i < n; i++) {
 		size_t from = 0;
 
 		for (size_t k = 0; !err && k < threads[i].n; k++)
-			err = hold_against(why, &occupied, i, &threads[i].spells[k], &from);
+			err = hold_against(why, occupied, i, &threads[i].spells[k], &from);
 	}
-	if (!err)
-		err = add_rest(why, &occupied);
-	free(occupied.ns);
-	return err;
+	return err ? err : add_rest(why, occupied);
 }
 
 /* --- life --- */
@@ -657,11 +653,13 @@ struct ebt_error *why_create_quick(struct trace *trace, const struct options *op
 {
 	const struct why_options quiet = { .quiet = true, .no_stacks = no_stacks };
 	const uint64_t from = trace_from_ns(trace), to = trace_to_ns(trace), n = switches(trace);
-	struct ebt_error *err;
+	bool of_somebody;
+	struct ebt_error *err = is_of_somebody(trace, &of_somebody);
 
 	*ret = NULL;
-	if (options->from.set || options->to.set || options->interval_ns || !n || n > MANY_SWITCHES)
-		return NULL;
+	if (err || !of_somebody || options->from.set || options->to.set || options->interval_ns ||
+	    !n || n > MANY_SWITCHES)
+		return err;
 	err = why_create(trace, &quiet, ret);
 	trace_look_at(trace, from, to);
 	if (err || why_task(*ret, (*ret)->task))

@@ -28,6 +28,7 @@ struct why_objects {
 	size_t n, capacity;
 	struct ebt_map by_parts;
 	struct interned names; /* the first is empty */
+	uint64_t unnamed;      /* rows whose name had no room */
 	struct text text;
 	struct calls *calls;
 	struct block_names *devices;
@@ -57,8 +58,10 @@ static struct ebt_error *name_number(struct why_objects *objects, uint32_t *ret)
 		text_error(&objects->text)
 			?: interned_add(&objects->names, text_str(&objects->text), ret);
 
-	if (!err && *ret == INTERNED_NONE)
+	if (!err && *ret == INTERNED_NONE) {
 		*ret = 0;
+		objects->unnamed++;
+	}
 	return err;
 }
 
@@ -228,7 +231,8 @@ static struct ebt_error *read_requests(struct why_objects *objects)
 		return NULL;
 	return block_names_create(objects->trace, &objects->devices) ?:
 	       inode_paths_create(objects->trace, &objects->paths) ?:
-	       trace_read_rows(objects->trace, &want, 1, TRACE_UNFILTERED, take_request, objects);
+	       trace_read_rows(objects->trace, &want, 1, TRACE_ALL_TASKS | TRACE_ALL_CPUS,
+			       take_request, objects);
 }
 
 /* --- by locks --- */
@@ -278,13 +282,15 @@ static struct ebt_error *read_locks(struct why_objects *objects)
 	if (!trace_has_rows(objects->trace, EBT_T_futex_wait) &&
 	    !trace_has_rows(objects->trace, EBT_T_lock_wait))
 		return NULL;
-	return trace_read_rows(objects->trace, wants, 2, TRACE_UNFILTERED, take_lock, objects);
+	return trace_read_rows(objects->trace, wants, 2, TRACE_ALL_TASKS | TRACE_ALL_CPUS,
+			       take_lock, objects);
 }
 
 /* --- by connections --- */
 
-static struct ebt_error *take_connection(struct why_objects *objects, const struct ebt_row *row)
+static struct ebt_error *take_connection(void *arg, const struct ebt_row *row)
 {
+	struct why_objects *objects = arg;
 	const struct ebt_str here = ebt_net_connection_saddr(row);
 	const struct ebt_str there = ebt_net_connection_daddr(row);
 	uint32_t number;
@@ -303,8 +309,9 @@ static struct ebt_error *take_connection(struct why_objects *objects, const stru
 }
 
 /* Who receives had waited for that, if it waited since it received before. */
-static struct ebt_error *take_transfer(struct why_objects *objects, const struct ebt_row *row)
+static struct ebt_error *take_transfer(void *arg, const struct ebt_row *row)
 {
+	struct why_objects *objects = arg;
 	struct why_thread *thread = thread_of(objects, ebt_net_transfer_task(row));
 	const size_t i = thread ? why_thread_at(thread, row->time) : 0;
 	struct why_spell *spell = i ? &thread->spells[i - 1] : NULL;
@@ -318,22 +325,19 @@ static struct ebt_error *take_transfer(struct why_objects *objects, const struct
 	return give(objects, spell, object);
 }
 
-static struct ebt_error *take_net(void *arg, const struct ebt_row *row)
-{
-	return row->batch->table->id == EBT_T_net_connection ? take_connection(arg, row)
-							     : take_transfer(arg, row);
-}
-
+/* A connection may have been made long before the window. */
 static struct ebt_error *read_net(struct why_objects *objects)
 {
-	static const struct ebt_want wants[] = {
-		EBT_WANT(net_connection, cookie, sport, dport, saddr, daddr),
-		EBT_WANT(net_transfer, task, cookie, direction),
-	};
+	static const struct ebt_want connections =
+		EBT_WANT(net_connection, cookie, sport, dport, saddr, daddr);
+	static const struct ebt_want transfers = EBT_WANT(net_transfer, task, cookie, direction);
 
 	if (!trace_has_rows(objects->trace, EBT_T_net_transfer))
 		return NULL;
-	return trace_read_rows(objects->trace, wants, 2, TRACE_UNFILTERED, take_net, objects);
+	return trace_read_rows(objects->trace, &connections, 1, TRACE_UNFILTERED, take_connection,
+			       objects)
+		       ?: trace_read_rows(objects->trace, &transfers, 1,
+					  TRACE_ALL_TASKS | TRACE_ALL_CPUS, take_transfer, objects);
 }
 
 /* --- all of it --- */
@@ -359,6 +363,11 @@ struct ebt_error *why_objects_create(struct trace *trace, const struct syscall_m
 		      read_requests(objects) ?:
 		      read_locks(objects) ?:
 		      read_net(objects);
+	if (!err && objects->unnamed)
+		err = trace_warn(trace,
+				 "what %" PRIu64 " rows of waits name is left out: there are more "
+				 "than %u names",
+				 objects->unnamed, INTERNED_MAX);
 	if (!err)
 		*ret = take_ptr(objects);
 	return err;

@@ -19,7 +19,7 @@
 struct why_objects;
 
 /* Gives spells of threads, which are by task id, the numbers of their objects. machine: NULL where
- * its calls are not known. The whole trace is read; without threads, nothing. */
+ * its calls are not known. The window of the trace is read; without threads, nothing. */
 struct ebt_error *why_objects_create(struct trace *trace, const struct syscall_machine *machine,
 				     struct why_thread *threads, uint32_t n,
 				     struct why_objects **ret);

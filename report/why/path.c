@@ -333,7 +333,9 @@ struct ebt_error *why_path_find(const struct why_graph *graph, uint32_t task, ui
 
 	*ret = (struct why_path){ .from = from < to ? from : to, .to = to };
 	walk.threads = why_graph_threads(graph, &walk.n_threads);
-	if (task < walk.n_threads)
+	if (task >= walk.n_threads || !walk.threads[task].n)
+		ret->from = ret->to;
+	else
 		walk.time = end_of_wait(&walk.threads[task], to);
 	err = find_waiter(&walk, &(struct why_waiter){ .task = WHY_NOBODY }, &nobody);
 	while (!err && walk.time > ret->from)

@@ -73,7 +73,7 @@ const struct why_spell *why_segment_spell(const struct why_graph *graph,
 					  const struct why_segment *segment);
 
 /* Of a thread until `to`, and no further back than `from`. Where it waits at that time, the path is
- * that to the end of the wait. */
+ * that to the end of the wait. Of a thread that no switch tells of it is empty, at `to`. */
 struct ebt_error *why_path_find(const struct why_graph *graph, uint32_t task, uint64_t from,
 				uint64_t to, struct why_path *ret);
 void why_path_deinit(struct why_path *path);

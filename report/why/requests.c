@@ -12,7 +12,7 @@
 /* A span of the mark. */
 struct request {
 	uint64_t start, end;
-	uint32_t task;
+	const struct ebt_task *task;
 };
 
 /* What threads of a name did on CPUs, in spans of one speed. */
@@ -61,8 +61,7 @@ static struct ebt_error *read_marks(struct requests_reading *r, const char *name
 		}
 		err = ebt_array_reserve(&r->list, r->n, &r->capacity);
 		if (!err)
-			r->list[r->n++] =
-				(struct request){ mark->start, mark->end, mark->task->id };
+			r->list[r->n++] = (struct request){ mark->start, mark->end, mark->task };
 	}
 	return err || r->n ? err : why_no_span("--request", name);
 }
@@ -200,6 +199,10 @@ static struct ebt_error *add_segment(struct requests_reading *r, const struct wh
 static struct ebt_error *add_request(struct requests_reading *r, const struct request *request,
 				     enum why_speed speed)
 {
+	const struct why_part unseen = { .comm = names_task(r->names, request->task),
+					 .kind = WHY_UNKNOWN,
+					 .what = WHY_GAP_BEFORE,
+					 .func = WHY_NO_FUNC };
 	struct why_path path;
 	uint64_t from, to;
 	struct ebt_error *err;
@@ -211,9 +214,11 @@ static struct ebt_error *add_request(struct requests_reading *r, const struct re
 	r->ret->ns[speed] += request->end - request->start;
 	if (from >= to)
 		return NULL;
-	err = why_path_find(r->ret->graph, request->task, from, to, &path);
+	err = why_path_find(r->ret->graph, request->task->id, from, to, &path);
 	if (err)
 		return err;
+	if (!path.n)
+		err = add_part(r, &unseen, speed, to - from);
 	for (size_t i = 0; !err && i < path.n; i++)
 		err = add_segment(r, &path.segments[i], speed);
 	why_path_deinit(&path);

@@ -254,6 +254,16 @@ class Why(e2e.TestCase):
         tried = e2e.report_json("why", trace, "--opportunities")["rows"]
         self.assertIn("wait:timer=0.5", [row["change"] for row in tried])
 
+    def test_requests_without_switches(self):
+        """Of threads that nothing tells of, nothing is known."""
+        trace = self.record("-e", "mark", "--", e2e.program("requests"), 10)
+        report = e2e.report_json("why", trace, "--request", "request")
+        row, = report["rows"]
+        self.assertEqual((row["kind"], row["comm"]), ("unknown", "requests"))
+        self.assertEqual([row["fast_ns"], row["slow_ns"]],
+                         [report["requests"][speed] for speed in ("fast_ns", "slow_ns")])
+        self.assertIn("no switches", " ".join(report["warnings"]))
+
     def test_parallelism(self):
         """Two that run at the same time, and one before."""
         trace = self.record("--", "sh", "-c", f"/usr/bin/python3 -c '{BUSY.format(seconds=0.1)}'; "
