@@ -70,8 +70,8 @@ enum trace_window {
 	TRACE_LAST_WINDOW = 1 << 1,
 };
 void trace_set_window(struct trace *trace, uint64_t from, uint64_t to, unsigned int place);
-/* For a model that reads another part of the trace, and for its user to come back to the window,
- * which is the only one: no window of its own. */
+/* Another part of the trace, and later the window again, which must be the only one. It does not
+ * count as a window of its own. */
 void trace_look_at(struct trace *trace, uint64_t from, uint64_t to);
 
 /* State that a model keeps from one window to the next: the first member of the model's own

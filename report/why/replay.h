@@ -3,10 +3,9 @@
  * What if: the execution graph run again, with other durations. Threads do what they did, hand on
  * to the same others, and share so many CPUs, in the order in which they become runnable; what a
  * thread of the trace ended is as long as that takes now, and what else was waited for as long as
- * it was, or as the change says. Of an object, and of locks, it is also the waits that other
- * threads ended which change: less of them is less of the time that the thread is behind who ended
- * them. No new contention for locks or disks comes of it, none goes away, and nobody chooses to do
- * something else.
+ * it was, or as the change says. Where a change names an object or locks, waits that another
+ * thread ended take so many times as long, too. No new contention for locks or disks comes of it,
+ * none goes away, and nobody chooses to do something else.
  */
 #ifndef REPORT_WHY_REPLAY_H
 #define REPORT_WHY_REPLAY_H

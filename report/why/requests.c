@@ -2,11 +2,13 @@
 /* Slow requests and fast ones; see requests.h. */
 #include "report/why/requests.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "format/base/array.h"
 #include "format/base/compare.h"
 #include "format/base/map.h"
+#include "report/base/text.h"
 #include "report/why/samples.h"
 
 /* A span of the mark. */
@@ -63,7 +65,15 @@ static struct ebt_error *read_marks(struct requests_reading *r, const char *name
 		if (!err)
 			r->list[r->n++] = (struct request){ mark->start, mark->end, mark->task };
 	}
-	return err || r->n ? err : why_no_span("--request", name);
+	if (err || !r->n)
+		return err ? err : why_no_span("--request", name);
+	return !r->ret->open ? NULL
+			     : trace_warn(r->trace,
+					  "%" PRIu64 " %s of these marks %s no begin or no end in "
+					  "the trace, and %s not count",
+					  r->ret->open, text_plural(r->ret->open, "span", "spans"),
+					  text_plural(r->ret->open, "has", "have"),
+					  text_plural(r->ret->open, "does", "do"));
 }
 
 static int compare_requests(const void *a, const void *b)

@@ -264,6 +264,51 @@ static void test_what_if(void **state)
 }
 
 /* Two that shared a CPU, and would not have to. */
+static void add_mark(struct made_trace *t, uint64_t time, uint32_t tid, uint32_t kind,
+		     uint64_t duration)
+{
+	struct ebt_wire_mark *row = ebt_record_begin(&t->record, EBT_T_mark, time);
+
+	row->task = tid;
+	row->kind = kind;
+	row->duration = duration;
+	ebt_record_str(&t->record, offsetof(struct ebt_wire_mark, group), "g");
+	ebt_record_str(&t->record, offsetof(struct ebt_wire_mark, name), "m");
+	made_trace_add(t);
+}
+
+/* Of a thread whose switches are there, of one that no switch tells of, and of one that never ends.
+ */
+static void test_requests(void **state)
+{
+	struct made_trace t;
+	char *json;
+
+	(void)state;
+	begin(&t, "command");
+	made_trace_switch(&t, 1000, 0, 10, 1);
+	made_trace_switch(&t, 2000, 10, 0, 1);
+	add_waking(&t, 2900, 0, 10, EBT_V_sched_waking_kind_by_interrupt);
+	made_trace_switch(&t, 3000, 0, 10, 1);
+	add_mark(&t, 4000, 10, EBT_V_mark_kind_span, 2500);
+	add_mark(&t, 4500, 50, EBT_V_mark_kind_span, 500);
+	add_mark(&t, 4600, 10, EBT_V_mark_kind_begin, 0);
+	made_trace_switch(&t, 5000, 10, 0, DEAD);
+	made_trace_finish(&t);
+	check_lines(REPORT_OK(t.path, "why", "--request", "m", "--csv", "--columns",
+			      "kind,slow_ns,fast_ns,comm"),
+		    "kind,slow_ns,fast_ns,comm\n"
+		    "cpu,1500,0,one\n"
+		    "wait,900,0,one\n"
+		    "runqueue,100,0,one\n"
+		    "unknown,0,500,kworker\n");
+	json = REPORT_OK(t.path, "why", "--request", "g/m", "--json");
+	assert_non_null(strstr(json, "\"count\":2,\"open_count\":1,"));
+	assert_non_null(strstr(json, "1 span of these marks has no begin or no end"));
+	free(json);
+	made_trace_remove(&t);
+}
+
 /* On another CPU. */
 static void begins_elsewhere(struct made_trace *t, uint64_t time, uint32_t task)
 {
@@ -328,11 +373,11 @@ static void test_cpus(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wakers),	cmocka_unit_test(test_child),
-		cmocka_unit_test(test_kernel),	cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_causes),	cmocka_unit_test(test_what_if),
-		cmocka_unit_test(test_cpus),	cmocka_unit_test(test_forked),
-		cmocka_unit_test(test_at_once),
+		cmocka_unit_test(test_wakers),	 cmocka_unit_test(test_child),
+		cmocka_unit_test(test_kernel),	 cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_causes),	 cmocka_unit_test(test_what_if),
+		cmocka_unit_test(test_cpus),	 cmocka_unit_test(test_forked),
+		cmocka_unit_test(test_requests), cmocka_unit_test(test_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
