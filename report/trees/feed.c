@@ -101,16 +101,22 @@ struct ebt_error *tree_feed_add(struct tree_feed *feed, const struct calltree_st
 
 /* --- samples --- */
 
+uint64_t tree_feed_sample_ns(const struct ebt_row *row, uint64_t freq)
+{
+	/* A sample of cycles stands for the time between two samples, as long as it was busy. */
+	if (ebt_sample_event(row) != EBT_V_sample_event_cpu_clock)
+		return 1000000000 / (freq ? freq : DEFAULT_FREQ);
+	return ebt_sample_period(row);
+}
+
 static struct ebt_error *add_sample(struct tree_feed *feed, const struct ebt_row *row,
-				    uint64_t cycles_ns)
+				    uint64_t freq)
 {
 	const struct calltree_stack stack = calltree_sample_stack(row);
-	/* A sample of cycles stands for the time between two samples, as long as it was busy. */
-	bool clock = ebt_sample_event(row) == EBT_V_sample_event_cpu_clock;
 
 	if (!tree_feed_wanted(feed, stack.task))
 		return NULL;
-	return tree_feed_add(feed, &stack, clock ? ebt_sample_period(row) : cycles_ns);
+	return tree_feed_add(feed, &stack, tree_feed_sample_ns(row, freq));
 }
 
 static const struct command_subject samples = {
@@ -129,14 +135,13 @@ static struct ebt_error *read_samples(struct trace *trace, struct tree_feed *fee
 
 	err = tree_feed_sampling(trace, &event, &freq)
 		      ?: trace_cursor_create(trace, &want, 1, 0, &cursor);
-	freq = freq ? freq : DEFAULT_FREQ;
 	while (!err) {
 		struct ebt_row row;
 
 		err = trace_next(cursor, &row);
 		if (err || !row.batch)
 			break;
-		err = add_sample(feed, &row, 1000000000 / freq);
+		err = add_sample(feed, &row, freq);
 	}
 	if (!err && !feed->stacks)
 		err = trace_warn_nothing(trace, &samples);

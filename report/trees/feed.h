@@ -88,6 +88,9 @@ static inline void tree_feed_deinit(struct tree_feed *feed)
 struct ebt_error *tree_feed_read(struct trace *trace, const struct options *options,
 				 struct tree_feed *ret);
 
+/* The time that a sample stands for; columns event and period. freq: of tree_feed_sampling(). */
+uint64_t tree_feed_sample_ns(const struct ebt_row *row, uint64_t freq);
+
 /* What the samples are: "cpu-clock", …, and how many a second; 0: not known. */
 struct ebt_error *tree_feed_sampling(struct trace *trace, const char **ret_event,
 				     uint64_t *ret_freq);

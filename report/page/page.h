@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a page of a trace holds: sections of columns (columns.h), a head in JSON, and the texts that
+ * columns name by number. Parts of the page add to it, one after the other; page_write() writes
+ * the file.
+ */
+#ifndef REPORT_PAGE_PAGE_H
+#define REPORT_PAGE_PAGE_H
+
+#include <assert.h>
+
+#include "format/base/map.h"
+#include "report/base/interned.h"
+#include "report/base/names.h"
+#include "report/cli/command.h"
+#include "report/page/columns.h"
+#include "report/procs/model_procs.h"
+#include "report/trace/trace.h"
+#include "report/why/model_why.h"
+
+#define PAGE_MAX_SECTIONS 16
+
+struct page_thread {
+	const struct ebt_task *task;
+	uint64_t cpu_ns;
+	uint64_t start, end; /* CLOCK_MONOTONIC; 0: not known */
+	bool kernel, on_path;
+};
+
+struct page {
+	struct report *report;
+	struct trace *trace;
+	const struct names *names;
+	struct procs *procs;
+	struct why *why;   /* its graph has the switches and stacks of the page */
+	uint64_t start_ns; /* times of the page are since then */
+	struct interned strings;
+	struct page_thread *threads; /* by their number in the page */
+	uint32_t n_threads;
+	size_t threads_capacity;
+	struct ebt_map by_task; /* ebt_task.id to that number */
+	struct page_rows *sections[PAGE_MAX_SECTIONS];
+	size_t n_sections;
+	uint64_t within_ns;	/* spells within such a time are put together; 0: none are */
+	uint64_t path_least_ns; /* shorter segments of the path are left out */
+	struct json json;	/* members of the trace's object in the head */
+	char *head;
+	size_t head_len;
+	FILE *head_file;
+};
+
+/* Reads the trace with the filters of the report, which must outlive the page. */
+struct ebt_error *page_create(struct report *report, struct page **ret);
+void page_destroy(struct page *page);
+DEFINE_CLEANUP(struct page *, page_destroy);
+
+/* A new section, which belongs to the page. */
+struct ebt_error *page_add_rows(struct page *page, const char *name,
+				const struct page_column *columns, size_t n,
+				struct page_rows **ret);
+/* The number of a text; where there is no more room that of the empty one, 0. */
+struct ebt_error *page_string(struct page *page, struct ebt_str s, uint64_t *ret);
+/* 1 + the number of a thread of the page, which it gets where it has none yet; 0 of NULL. */
+struct ebt_error *page_thread(struct page *page, const struct ebt_task *task, uint64_t *ret);
+
+static inline uint64_t page_time(const struct page *page, uint64_t time)
+{
+	return time - page->start_ns; /* negative before: as an int64_t */
+}
+
+/* Parts of a page, in this order. */
+struct ebt_error *page_put_facts(struct page *page);
+struct ebt_error *page_put_spells(struct page *page);
+struct ebt_error *page_put_stacks(struct page *page);
+struct ebt_error *page_put_path(struct page *page);
+struct ebt_error *page_put_losses(struct page *page);
+struct ebt_error *page_put_threads(struct page *page);
+struct ebt_error *page_put_strings(struct page *page);
+
+/* The document; of one trace, or of two that are compared. */
+struct ebt_error *page_write(FILE *f, struct page *const *pages, size_t n);
+
+#endif

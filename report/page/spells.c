@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What threads did: section `spells`, a row for each time that a thread was off the CPUs and then
+ * on one, as the graph of `ebreport why` has them. Of a large trace rows are put together: those of
+ * one thread that lie within a time that is doubled until there are few enough. Sums stay exact.
+ */
+#include "report/page/page.h"
+
+#include "report/page/private.h"
+#include "report/why/objects.h"
+
+/* Rows, so that a page has no more than some 8 MB of them. */
+#define MOST_SPELLS 800000
+
+static const struct page_column columns[] = {
+	{ "thread", PAGE_U32, true },	{ "gap", PAGE_TIME, false },
+	{ "off_ns", PAGE_TIME, false }, { "queue_ns", PAGE_TIME, false },
+	{ "run_ns", PAGE_TIME, false }, { "waker", PAGE_U32, false },
+	{ "wake", PAGE_U8, false },	{ "node", PAGE_U32, false },
+	{ "object", PAGE_U32, false },	{ "cpu", PAGE_U16, false },
+	{ "reason", PAGE_U8, false },	{ "why", PAGE_U8, false },
+	{ "count", PAGE_U32, false },	{ "flags", PAGE_U8, false },
+};
+
+#define SPELL_LASTS 1 /* beyond the trace */
+
+/* One or several of a thread, one behind the other. */
+struct joined {
+	uint64_t stop, end;
+	uint64_t off, queue, run;
+	const struct why_spell *longest; /* off the CPUs */
+	uint64_t longest_ns;
+	uint64_t count;
+};
+
+static uint64_t off_ns(const struct why_spell *spell)
+{
+	return (spell->runnable ? spell->runnable : spell->start) - spell->stop;
+}
+
+static void join(struct joined *joined, const struct why_spell *spell)
+{
+	const uint64_t away = spell->start - spell->stop;
+
+	if (!joined->count)
+		joined->stop = spell->stop;
+	if (!joined->count || away > joined->longest_ns) {
+		joined->longest = spell;
+		joined->longest_ns = away;
+	}
+	joined->end = spell->end;
+	joined->off += off_ns(spell);
+	joined->queue += away - off_ns(spell);
+	joined->run += spell->end - spell->start;
+	joined->count++;
+}
+
+/* From spell i on, as many as lie within that time, one at least: the index behind them. */
+static size_t join_from(const struct why_thread *thread, size_t i, uint64_t within,
+			struct joined *ret)
+{
+	*ret = (struct joined){ 0 };
+	do
+		join(ret, &thread->spells[i++]);
+	while (i < thread->n && within && thread->spells[i].end - ret->stop <= within);
+	return i;
+}
+
+static bool is_wanted(struct page *page, const struct why_thread *thread)
+{
+	return thread->task && thread->n &&
+	       (!trace_has_task_filter(page->trace) ||
+		trace_task_wanted(page->trace, thread->task));
+}
+
+static uint64_t count_rows(struct page *page, uint64_t within)
+{
+	uint32_t n;
+	const struct why_thread *threads = why_graph_threads(page->why->graph, &n);
+	uint64_t rows = 0;
+
+	for (uint32_t t = 0; t < n; t++) {
+		struct joined joined;
+
+		if (!is_wanted(page, &threads[t]))
+			continue;
+		for (size_t i = 0; i < threads[t].n; rows++)
+			i = join_from(&threads[t], i, within, &joined);
+	}
+	return rows;
+}
+
+/* The least time that leaves few enough rows; 0: all of them. Threads that are there for no longer
+ * have a row each, whatever it is. */
+static uint64_t choose_within(struct page *page)
+{
+	const uint64_t most = trace_window_ns(page->trace);
+	uint64_t within = 0;
+
+	while (within < most && count_rows(page, within) > MOST_SPELLS)
+		within = within ? within * 2 : 1000;
+	return within;
+}
+
+static struct ebt_error *find_waker(struct page *page, const struct why_spell *spell, uint64_t *ret)
+{
+	uint32_t n;
+	const struct why_thread *threads = why_graph_threads(page->why->graph, &n);
+
+	return page_thread(page, spell->waker < n ? threads[spell->waker].task : NULL, ret);
+}
+
+static struct ebt_error *put_row(struct page *page, struct page_rows *section, uint64_t number,
+				 uint64_t before, const struct joined *joined)
+{
+	const struct why_spell *spell = joined->longest;
+	uint64_t waker, object;
+	struct ebt_error *err =
+		find_waker(page, spell, &waker)
+			?: page_string(page,
+				       why_object_name(why_graph_objects(page->why->graph),
+						       spell->object),
+				       &object);
+
+	if (err)
+		return err;
+	return page_row(section, number - 1, joined->stop - before, joined->off, joined->queue,
+			joined->run, waker, spell->wake, spell->node, object,
+			spell->cpu == WHY_NO_CPU ? 0 : spell->cpu + 1u, spell->reason, spell->why,
+			joined->count, spell->lasts ? SPELL_LASTS : 0);
+}
+
+static struct ebt_error *put_thread(struct page *page, struct page_rows *section,
+				    const struct why_thread *thread, uint64_t within)
+{
+	uint64_t before = trace_from_ns(page->trace), run = 0, number;
+	struct ebt_error *err = page_thread(page, thread->task, &number);
+
+	for (size_t i = 0; !err && i < thread->n;) {
+		struct joined joined;
+
+		i = join_from(thread, i, within, &joined);
+		err = put_row(page, section, number, before, &joined);
+		before = joined.end;
+		run += joined.run;
+	}
+	if (err)
+		return err;
+	page->threads[number - 1].cpu_ns = run;
+	page->threads[number - 1].kernel = thread->kernel;
+	page->threads[number - 1].start = thread->born;
+	page->threads[number - 1].end = thread->ended;
+	return NULL;
+}
+
+struct ebt_error *page_put_spells(struct page *page)
+{
+	uint32_t n;
+	const struct why_thread *threads = why_graph_threads(page->why->graph, &n);
+	const uint64_t within = choose_within(page);
+	struct page_rows *section;
+	uint64_t number;
+	struct ebt_error *err = page_add_rows(page, "spells", columns,
+					      sizeof(columns) / sizeof(columns[0]), &section);
+
+	/* Numbers first, so that rows are in their order and wakers have higher ones at most. */
+	for (uint32_t t = 0; !err && t < n; t++) {
+		if (is_wanted(page, &threads[t]))
+			err = page_thread(page, threads[t].task, &number);
+	}
+	for (uint32_t t = 0; !err && t < n; t++) {
+		if (is_wanted(page, &threads[t]))
+			err = put_thread(page, section, &threads[t], within);
+	}
+	page->within_ns = within;
+	return err;
+}
