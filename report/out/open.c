@@ -44,6 +44,7 @@ static enum out_kind kind_of(const char *bytes, size_t len)
 		{ OUT_KIND_TRACE, EBT_FILE_MAGIC },
 		{ OUT_KIND_PICTURE, "<?xml" },
 		{ OUT_KIND_PICTURE, "<svg" },
+		{ OUT_KIND_PICTURE, "<!doctype html>" },
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {

@@ -116,6 +116,7 @@ struct ebt_error *page_put_facts(struct page *page)
 	json_end(json);
 	json_put(json, "summarised", open_object);
 	json_put(json, "spells_ns", u64, page->within_ns);
+	json_put(json, "samples_ns", u64, page->samples_within_ns);
 	json_put(json, "path_ns", u64, page->path_least_ns);
 	json_end(json);
 	put_started(page);

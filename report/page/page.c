@@ -93,6 +93,7 @@ static struct ebt_error *close_head(struct page *page)
 static struct ebt_error *fill(struct page *page)
 {
 	return page_put_spells(page) ?:
+	       page_put_samples(page) ?:
 	       page_put_stacks(page) ?:
 	       page_put_path(page) ?:
 	       page_put_losses(page) ?:

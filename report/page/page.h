@@ -41,9 +41,10 @@ struct page {
 	struct ebt_map by_task; /* ebt_task.id to that number */
 	struct page_rows *sections[PAGE_MAX_SECTIONS];
 	size_t n_sections;
-	uint64_t within_ns;	/* spells within such a time are put together; 0: none are */
-	uint64_t path_least_ns; /* shorter segments of the path are left out */
-	struct json json;	/* members of the trace's object in the head */
+	uint64_t within_ns;	    /* spells within such a time are put together; 0: none are */
+	uint64_t samples_within_ns; /* likewise samples of one stack and thread */
+	uint64_t path_least_ns;	    /* shorter segments of the path are left out */
+	struct json json;	    /* members of the trace's object in the head */
 	char *head;
 	size_t head_len;
 	FILE *head_file;
@@ -71,7 +72,8 @@ static inline uint64_t page_time(const struct page *page, uint64_t time)
 /* Parts of a page, in this order. */
 struct ebt_error *page_put_facts(struct page *page);
 struct ebt_error *page_put_spells(struct page *page);
-struct ebt_error *page_put_stacks(struct page *page);
+struct ebt_error *page_put_samples(struct page *page);
+struct ebt_error *page_put_stacks(struct page *page); /* behind whatever has stacks */
 struct ebt_error *page_put_path(struct page *page);
 struct ebt_error *page_put_losses(struct page *page);
 struct ebt_error *page_put_threads(struct page *page);
