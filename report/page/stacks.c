@@ -11,10 +11,8 @@ static const struct page_column func_columns[] = {
 };
 
 static const struct page_column node_columns[] = {
-	{ "parent", PAGE_U32, true },
-	{ "func", PAGE_U32, true },
-	{ "line", PAGE_U32, false },
-	{ "flags", PAGE_U8, false },
+	{ "parent", PAGE_U32, true }, { "func", PAGE_U32, true },  { "file", PAGE_U32, false },
+	{ "line", PAGE_U32, false },  { "flags", PAGE_U8, false },
 };
 
 #define NODE_INLINED   1 /* into its parent */
@@ -55,8 +53,12 @@ static struct ebt_error *put_nodes(struct page *page, const struct calltree *tre
 		const unsigned int flags = (node->inlined ? NODE_INLINED : 0) |
 					   (node->recursive ? NODE_RECURSIVE : 0) |
 					   (node->recorder ? NODE_RECORDER : 0);
+		uint64_t file;
 
-		err = page_row(section, node->parent, node->func, node->line_first, flags);
+		err = page_cstr(page, node->file ? node->file : "", &file);
+		if (!err)
+			err = page_row(section, node->parent, node->func, file, node->line_first,
+				       flags);
 	}
 	return err;
 }
