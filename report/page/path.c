@@ -115,9 +115,14 @@ static struct ebt_error *put_table(struct page *page, struct page_rows *section,
 	struct ebt_error *err = losses_load(trace_reader(page->trace), loss->table->id, &losses)
 					?: page_cstr(page, loss->table->name, &name);
 
-	for (size_t i = 0; !err && i < losses.n; i++)
-		err = page_row(section, page_time(page, losses.spans[i].from),
-			       page_time(page, losses.spans[i].to), name);
+	for (size_t i = 0; !err && i < losses.n; i++) {
+		const struct loss_span *span = &losses.spans[i];
+		const uint64_t last = trace_window_end_ns(page->trace);
+
+		if (span->to >= trace_from_ns(page->trace) && span->from <= last)
+			err = page_row(section, page_time(page, span->from),
+				       page_time(page, span->to < last ? span->to : last), name);
+	}
 	return err;
 }
 

@@ -33,8 +33,12 @@ struct joined {
 	uint64_t count;
 };
 
+/* Who is new or was stopped for another task waits for a CPU from the beginning on, as in
+ * `ebreport wall`. */
 static uint64_t off_ns(const struct why_spell *spell)
 {
+	if (spell->why == SCHED_NEW || spell->why == SCHED_RUNNABLE)
+		return 0;
 	return (spell->runnable ? spell->runnable : spell->start) - spell->stop;
 }
 
