@@ -1,23 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Puts the page together.
+// Puts the page together. `globalThis.ebreportPage` is for tests: what the page holds and shows.
 import { embeddedProvider } from "./provider.js";
-import { loadModels } from "./model.js";
-import { Store } from "./state.js";
-import { duration } from "./text.js";
+import { openModels, loadNames } from "./model.js";
+import { Store, correctState } from "./state.js";
+import { Shell, showFailure } from "./shell.js";
+import { createOverview } from "./overview.js";
+import { createProcesses } from "./processes.js";
+import { createTables } from "./tables.js";
+import { createMoment } from "./moment.js";
+import { el } from "./dom.js";
 
-async function start() {
-	const models = await loadModels(embeddedProvider());
-	const model = models[0];
-	const store = new Store({
+/** @typedef {import("./shell.js").Place} Place */
+
+const AXIS = /** @type {Place} */ ({
+	id: "axis", label: "Time axis", sections: [], create: () => ({ element: el("div"), update: () => {} }),
+});
+const TABS = /** @type {Place[]} */ ([
+	{ id: "overview", label: "Overview", sections: [], early: true, create: createOverview },
+	{ id: "tables", label: "Tables", sections: ["tables"], create: createTables },
+	{ id: "processes", label: "Processes", sections: [], create: createProcesses },
+]);
+const MOMENT = /** @type {Place} */ ({
+	id: "moment", label: "Moment", sections: ["spells", "nodes", "funcs", "path", "events", "losses", "samples"], create: createMoment,
+});
+
+/** @param {import("./model.js").Model} model @returns {import("./state.js").State} */
+function initialState(model) {
+	return {
 		tab: "overview", view: { from: model.from, to: model.to }, range: null, range2: null,
 		process: null, thread: null, text: "", weight: "cpu", inverted: false, by: "name",
-		frame: null, pins: [], moment: null, theme: "auto", table: "",
-	});
-	const app = document.getElementById("app");
+		frame: null, pins: [], moment: null, theme: "auto", table: "", trace: 0,
+	};
+}
 
-	if (app)
-		app.textContent = model.get("threads").rows + " threads, " + duration(model.to - model.from) + ", " + store.state.tab;
+/** The trace that the address names, of `ebreport html A B`. @param {number} n of traces */
+function chosenTrace(n) {
+	const match = /(?:^#|&)trace=(\d+)/.exec(location.hash);
+
+	return match && Number(match[1]) < n ? Number(match[1]) : 0;
+}
+
+/** What the head says is seen before anything is unpacked. A tab in the background paints nothing. */
+async function painted() {
+	await new Promise((resolve) => {
+		requestAnimationFrame(() => setTimeout(resolve, 0));
+		setTimeout(resolve, 100);
+	});
+}
+
+async function start() {
+	if (!("DecompressionStream" in globalThis)) {
+		showFailure("This browser cannot unpack the page's data: it lacks DecompressionStream. " +
+			"Chromium 80, Firefox 113, Safari 16.4 and later have it.");
+		return;
+	}
+	const models = await openModels(embeddedProvider());
+	const model = models[chosenTrace(models.length)];
+	const store = new Store(initialState(model), (patch) => correctState(patch, model));
+	const app = { model, models, store };
+	const shell = new Shell(app, painted().then(() => loadNames(models)), AXIS, TABS, MOMENT);
+
+	globalThis.addEventListener("hashchange", () => store.readHash());
+	/** @type {any} */ (globalThis).ebreportPage = { ...app, shell };
+	await shell.showAll();
 	document.documentElement.dataset.ready = "1";
 }
 
-start();
+start().catch((error) => {
+	console.error(error);
+	showFailure("The page's data are damaged or cut short (" + (error instanceof Error ? error.message : error) +
+		"). Make the page anew with `ebreport html`, or copy it again.");
+});

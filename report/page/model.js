@@ -173,13 +173,16 @@ export class Model {
 	}
 }
 
-/** @param {Provider} provider @returns {Promise<Model[]>} */
-export async function loadModels(provider) {
+/** Models without data: what the head says. @param {Provider} provider @returns {Promise<Model[]>} */
+export async function openModels(provider) {
 	const head = await provider.head();
-	const models = head.traces.map(
-		(/** @type {any} */ trace, /** @type {number} */ i) => new Model(trace, provider, i));
 
-	await Promise.all(models.flatMap((/** @type {Model} */ model) =>
+	return head.traces.map(
+		(/** @type {any} */ trace, /** @type {number} */ i) => new Model(trace, provider, i));
+}
+
+/** What all views need: names, processes, threads. @param {Model[]} models */
+export async function loadNames(models) {
+	await Promise.all(models.flatMap((model) =>
 		["strings", "processes", "threads"].map((name) => model.load(name))));
-	return models;
 }

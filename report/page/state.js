@@ -20,7 +20,10 @@
  * @property {any} moment what was clicked on
  * @property {string} theme "auto", "dark", "light"
  * @property {string} table
+ * @property {number} trace of `ebreport html A B`, which is shown
  */
+/** @typedef {{model: import("./model.js").Model, models: import("./model.js").Model[], store: Store}} App */
+/** @typedef {{element: HTMLElement, update: (changed: Set<string>) => void, keys?: [string, string][]}} View */
 
 /** What stands in the hash: key, how it is written, how it is read. */
 const number = { write: String, read: (/** @type {string} */ s) => Number(s) || 0 };
@@ -51,13 +54,47 @@ const object = {
 const IN_HASH = /** @type {Record<string, {write: any, read: any}>} */ ({
 	tab: word, view: range, range: range, range2: range, process: number, thread: number,
 	text: word, weight: word, inverted: flag, by: word, frame: number, pins: numbers,
-	moment: object, theme: word, table: word,
+	moment: object, theme: word, table: word, trace: number,
 });
 
+/** Where the index of a moment points to. */
+export const MOMENTS = /** @type {Record<string, string>} */ ({
+	spell: "spells", event: "events", path: "path", loss: "losses", sample: "samples",
+});
+
+/**
+ * What of an address can be: it may be of another page, or made to do harm.
+ * @param {any} patch @param {import("./model.js").Model} model
+ */
+export function correctState(patch, model) {
+	const below = (/** @type {any} */ value, /** @type {string} */ section) =>
+		Number.isInteger(value) && value >= 0 && value < (model.head.sections[section]?.rows || 0);
+	const inside = (/** @type {Range | null} */ r) => {
+		const cut = r && { from: Math.max(r.from, model.from), to: Math.min(r.to, model.to) };
+
+		return cut && cut.from < cut.to ? cut : null;
+	};
+	const moment = patch.moment;
+
+	for (const [key, section] of [["process", "processes"], ["thread", "threads"], ["frame", "funcs"]])
+		if (!below(patch[key], section))
+			patch[key] = null;
+	for (const key of ["range", "range2"])
+		patch[key] = inside(patch[key]);
+	patch.view = inside(patch.view) || { from: model.from, to: model.to };
+	patch.pins = patch.pins.filter((/** @type {any} */ thread) => below(thread, "threads"));
+	if (!["auto", "light", "dark"].includes(patch.theme))
+		patch.theme = "auto";
+	if (moment !== null && !(typeof moment === "object" && Object.hasOwn(MOMENTS, moment.kind) &&
+			below(moment.index, MOMENTS[moment.kind])))
+		patch.moment = null;
+}
+
 export class Store {
-	/** @param {State} initial */
-	constructor(initial) {
+	/** @param {State} initial @param {(patch: any) => void} correct makes what the hash says possible */
+	constructor(initial, correct) {
 		this.initial = { ...initial };
+		this.correct = correct;
 		this.state = { ...initial };
 		/** @type {((changed: Set<string>) => void)[]} */
 		this.listeners = [];
@@ -122,6 +159,7 @@ export class Store {
 			if (patch[key] === null)
 				patch[key] = /** @type {any} */ (this.initial)[key];
 		}
+		this.correct(patch);
 		this.set(patch);
 	}
 }

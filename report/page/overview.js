@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The first tab: what was recorded, what is missing from it, and why it took so long.
+import { el, fill, put, button, bar } from "./dom.js";
+import { duration, count, timeText } from "./text.js";
+import { longestSteps, pathVerb, pathClass, pathSums } from "./path.js";
+import { commandLine, commandBox } from "./command.js";
+
+/** @typedef {import("./state.js").App} App */
+/** @typedef {import("./model.js").Model} Model */
+
+const MOST_STEPS = 12;
+
+/** @param {any} value @returns {any[]} */
+function listOf(value) {
+	return Array.isArray(value) ? value : [];
+}
+
+/** What has to be known before a figure is believed. @param {Model} model */
+function createWarnings(model) {
+	const { head } = model;
+	const together = head.summarised?.spells_ns;
+	const warnings = [
+		...listOf(head.warnings),
+		...listOf(head.losses).map((loss) => count(loss.lost) + " rows of " + loss.table + " were lost, of " +
+			count(loss.rows + loss.lost) + "; the time axis shows when"),
+		together ? "Intervals shorter than " + duration(together) +
+			" were put together. They are exact in a page of a part: ebreport html --from … --to …" : "",
+	].filter(Boolean);
+
+	if (!warnings.length)
+		return null;
+	return el("section", { class: "warnings", "aria-labelledby": "warnings-title" },
+		el("h2", { id: "warnings-title" }, warnings.length > 1 ? "Warnings" : "Warning"),
+		el("ul", null, ...warnings.map((text) => el("li", null, el("bdi", null, text)))));
+}
+
+// --- why it took so long ---
+
+/** @param {App} app */
+function createWhy(app) {
+	const why = app.model.head.why;
+
+	if (!why)
+		return el("section", null, el("h2", null, "Why it took so long"),
+			el("p", { class: "muted" }, "Not known: the trace has no switches of tasks (source sched)."));
+	return el("section", { class: "why" },
+		el("h2", null, "Why it took " + duration(why.wall_ns)),
+		el("ul", { class: "bars" }, ...listOf(why.lines).map((line) => el("li", null,
+			el("span", { class: "bars-value" }, line.percent.toFixed(1) + " %"),
+			bar(line.percent),
+			el("bdi", { class: "bars-text" }, line.text)))),
+		commandBox(commandLine(app, "why", {})));
+}
+
+/** Shows a step of the path on the axis. @param {App} app @param {number} i */
+function goToStep(app, i) {
+	const { model, store } = app, path = model.get("path");
+	const room = Math.max(path.dur[i], (model.to - model.from) / 1e4);
+	const from = Math.max(model.from, path.time[i] - room / 2);
+	const to = Math.min(model.to, path.time[i] + path.dur[i] + room / 2);
+	const thread = path.thread[i] - 1;
+
+	store.set({
+		view: { from, to },
+		moment: { kind: "path", index: i, thread: thread < 0 ? null : thread, time: path.time[i] },
+	});
+}
+
+/** @param {App} app @param {number} i */
+function createStep(app, i) {
+	const { model } = app, path = model.get("path");
+	const who = path.thread[i] ? model.threadLabel(path.thread[i] - 1) : "nobody";
+
+	return el("tr", null,
+		el("td", { class: "number" }, timeText(path.time[i])),
+		el("td", { class: "number" }, duration(path.dur[i])),
+		el("td", null, el("span", { class: "swatch " + pathClass(model, path, i), "aria-hidden": "true" }),
+			button(who + " " + pathVerb(model, path, i), () => goToStep(app, i), { class: "link" })));
+}
+
+/** The longest steps of the path. @param {App} app */
+function createSteps(app) {
+	const path = app.model.get("path");
+
+	if (!path.rows)
+		return null;
+	const steps = longestSteps(path, MOST_STEPS);
+
+	return el("section", null,
+		el("h2", null, "Longest steps of that time"),
+		el("p", { class: "muted" }, steps.length < path.rows ?
+			steps.length + " of " + count(path.rows) + " steps, in order of time. Each leads to the time axis." :
+			"Each leads to the time axis."),
+		el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Longest steps" }, el("table", { class: "grid" },
+			el("thead", null, el("tr", null, el("th", { scope: "col", class: "number" }, "At (s)"),
+				el("th", { scope: "col", class: "number" }, "For"), el("th", { scope: "col" }, "What"))),
+			el("tbody", null, ...steps.map((i) => createStep(app, i))))));
+}
+
+// --- where to go from here ---
+
+/** A hint: part of the path by name, its text, and where it leads. */
+const HINTS = /** @type {[string[], string, string, any][]} */ ([
+	[["cpu"], "on CPUs: the functions that ran are in the flame graph", "Flame graph", { tab: "flame", weight: "cpu" }],
+	[["queue"], "waiting for a CPU: who had the CPUs is on the time axis, how long each waited in table sched", "Tables", { tab: "tables", text: "" }],
+	[["disk"], "waiting for disks and files: the stacks off the CPUs tell which code asked for them", "Off-CPU flame graph", { tab: "flame", weight: "offcpu" }],
+	[["lock", "condition", "semaphore", "filelock"], "waiting for other threads (locks): the stacks off the CPUs tell where", "Off-CPU flame graph", { tab: "flame", weight: "offcpu" }],
+	[["network", "poll", "pipe", "queue"], "waiting for others to send something: the arrows on the time axis lead to who did", "Off-CPU flame graph", { tab: "flame", weight: "offcpu" }],
+	[["timer"], "waiting for a timer: the program slept on purpose", "Off-CPU flame graph", { tab: "flame", weight: "offcpu" }],
+	[["child", "thread"], "waiting for processes and threads to end", "Processes", { tab: "processes" }],
+]);
+
+/** @param {App} app */
+function createNext(app) {
+	const { model } = app;
+	const sums = pathSums(model, model.get("path"));
+	const whole = Object.values(sums).reduce((a, b) => a + b, 0);
+	const hints = HINTS.map(([names, text, label, patch]) => ({
+		ns: names.reduce((ns, name) => ns + (sums[name] || 0), 0), text, label, patch,
+	})).filter((hint) => hint.ns > 0.03 * whole).sort((a, b) => b.ns - a.ns);
+
+	if (!hints.length)
+		return null;
+	return el("section", null, el("h2", null, "What to look at next"),
+		el("ul", { class: "next" }, ...hints.map((hint) => el("li", null,
+			el("span", { class: "bars-value" }, (100 * hint.ns / whole).toFixed(0) + " %"), " ", hint.text, " ",
+			button(hint.label, () => app.store.set(hint.patch), { class: "link" })))));
+}
+
+// --- the recording ---
+
+/** @param {Model} model */
+function createFacts(model) {
+	const { head } = model;
+	const facts = [...listOf(head.facts)];
+
+	if (head.started)
+		facts.push(["Recorded at", String(head.started).replace("T", " ").replace(/\.\d+Z$/, " UTC")]);
+	if (head.filters)
+		facts.push(["Only", head.filters]);
+	return el("section", null, el("h2", null, "Recording"),
+		el("dl", { class: "facts" }, ...facts.map(([label, text]) =>
+			el("div", null, el("dt", null, label), el("dd", null, el("bdi", null, text))))));
+}
+
+/** What the trace has, and how much of it is missing. @param {Model} model */
+function createSources(model) {
+	const sources = listOf(model.head.sources);
+
+	if (!sources.length)
+		return null;
+	return el("section", null, el("h2", null, "Sources"),
+		el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Sources" }, el("table", { class: "grid" },
+			el("thead", null, el("tr", null, el("th", { scope: "col" }, "Table"),
+				el("th", { scope: "col", class: "number" }, "Rows"), el("th", { scope: "col", class: "number" }, "Lost"))),
+			el("tbody", null, ...sources.map((source) => el("tr", null, el("th", { scope: "row" }, source.name),
+				el("td", { class: "number" }, count(source.rows)),
+				el("td", { class: "number" + (source.lost ? " bad" : "") }, count(source.lost || 0))))))));
+}
+
+const QUALITY = /** @type {Record<string, string>} */ ({
+	whole: "stacks that reach the first function", named: "frames with the name of a function",
+});
+
+/** How far stacks and names can be trusted. @param {Model} model */
+function createQuality(model) {
+	const quality = model.head.quality || {};
+	const lines = Object.keys(QUALITY).filter((key) => Number.isFinite(quality[key]));
+	const remarks = listOf(model.head.remarks);
+
+	if (!lines.length && !remarks.length)
+		return null;
+	return el("section", null, el("h2", null, "Quality"),
+		el("ul", { class: "bars" }, ...lines.map((key) => el("li", null,
+			el("span", { class: "bars-value" }, quality[key].toFixed(1) + " %"), bar(quality[key]),
+			el("span", { class: "bars-text" }, QUALITY[key])))),
+		el("ul", { class: "remarks" }, ...remarks.map((text) => el("li", null, el("bdi", null, text)))));
+}
+
+/** What needs names and the path comes when they are there. @param {App} app @param {HTMLElement} steps @param {HTMLElement} next */
+async function fillLater(app, steps, next) {
+	await Promise.all(["strings", "threads", "path"].map((name) => app.model.load(name)));
+	fill(steps, createSteps(app));
+	fill(next, createNext(app));
+}
+
+/** @param {App} app @returns {import("./state.js").View} */
+export function createOverview(app) {
+	const { model } = app;
+	const steps = el("div"), next = el("div");
+	const element = el("div", { class: "overview" });
+
+	put(element, createWarnings(model),
+		el("div", { class: "columns" },
+			el("div", { class: "column" }, createWhy(app), next, steps),
+			el("div", { class: "column" }, createFacts(model), createQuality(model), createSources(model))));
+	if (model.has("path"))
+		fillLater(app, steps, next).catch((error) => put(steps, el("p", { class: "message", role: "alert" },
+			"The path cannot be shown: " + error.message)));
+	return { element, update: () => {} };
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The critical path in words: its steps, and what they add up to.
+
+/** @typedef {import("./model.js").Model} Model */
+/** @typedef {import("./model.js").Columns} Columns */
+
+/** Kinds of a step, as the column has them. */
+export const PATH_CPU = 0, PATH_QUEUE = 1, PATH_WAIT = 2, PATH_UNKNOWN = 3;
+
+/** What an enum wait_reason is called: "disks and files". @param {Model} model @param {number} reason @returns {string} */
+export function reasonText(model, reason) {
+	return model.head.reasons?.[reason]?.text || "what is not known";
+}
+
+/** "waited for a timer". @param {Model} model @param {Columns} path @param {number} i */
+export function pathVerb(model, path, i) {
+	const object = model.string(path.object[i]);
+
+	switch (path.kind[i]) {
+	case PATH_CPU:
+		return "ran";
+	case PATH_QUEUE:
+		return "waited for a CPU";
+	case PATH_WAIT:
+		return "waited for " + reasonText(model, path.reason[i]) + (object ? ": " + object : "");
+	default:
+		return "did what is not known";
+	}
+}
+
+/** Of which class a step is, for its colour. @param {Model} model @param {Columns} path @param {number} i @returns {string} */
+export function pathClass(model, path, i) {
+	if (path.kind[i] === PATH_WAIT)
+		return "is-blocked";
+	return path.kind[i] === PATH_CPU ? "is-running" : path.kind[i] === PATH_QUEUE ? "is-runnable" : "is-unknown";
+}
+
+/** The longest steps, in order of time. @param {Columns} path @param {number} n */
+export function longestSteps(path, n) {
+	const order = Array.from({ length: path.rows }, (_, i) => i);
+
+	order.sort((a, b) => path.dur[b] - path.dur[a]);
+	return order.slice(0, n).sort((a, b) => path.time[a] - path.time[b]);
+}
+
+/**
+ * ns of the path on CPUs, in run queues, and waiting for each reason by its name.
+ * @param {Model} model @param {Columns} path @returns {Record<string, number>}
+ */
+export function pathSums(model, path) {
+	/** @type {Record<string, number>} */
+	const sums = { cpu: 0, queue: 0, unknown: 0 };
+
+	for (let i = 0; i < path.rows; i++) {
+		const key = path.kind[i] === PATH_CPU ? "cpu" : path.kind[i] === PATH_QUEUE ? "queue" :
+			path.kind[i] === PATH_WAIT ? model.head.reasons?.[path.reason[i]]?.name || "unknown" : "unknown";
+
+		sums[key] = (sums[key] || 0) + path.dur[i];
+	}
+	return sums;
+}
