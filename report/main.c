@@ -10,7 +10,7 @@
 #include "format/base/cleanup.h"
 #include "report/base/text.h"
 #include "report/cli/command.h"
-#include "report/interval.h"
+#include "report/out/interval.h"
 #include "report/out/out.h"
 #include "report/pager.h"
 #include "report/trace/trace.h"

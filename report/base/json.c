@@ -200,3 +200,9 @@ void json_newline(struct json *json)
 {
 	json->line = !json->skipped && !json->one_line;
 }
+
+void json_written(struct json *json, const char *s, size_t len)
+{
+	if (json_before(json))
+		fwrite(s, 1, len, json->f);
+}

@@ -50,6 +50,9 @@ void json_put_null(struct json *json);
 void json_str(struct json *json, const char *s, size_t len);
 void json_cstr(struct json *json, const char *s); /* NULL: null */
 
+/* A value that is written as JSON already. */
+void json_written(struct json *json, const char *s, size_t len);
+
 /* A time by the trace's clock, as all JSON has it: from the start of the trace, negative before. */
 void json_time(struct json *json, uint64_t time, uint64_t start_ns);
 

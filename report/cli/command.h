@@ -61,6 +61,8 @@ enum {
 	COMMAND_COMPARES = 1 << 14,
 	/* It shows rows as they are, those from before and behind the recording's own time, too. */
 	COMMAND_ALL_ROWS = 1 << 15,
+	/* The page of `ebreport html` has no table of it: it has that in other parts. */
+	COMMAND_NOT_IN_PAGE = 1 << 16,
 };
 
 /* What a command is about: which source records it, and into which tables. */

@@ -393,6 +393,22 @@ void options_deinit(struct options *options)
 	*options = (struct options){ 0 };
 }
 
+struct ebt_error *options_of(const struct options *options, const struct command *command,
+			     struct options *ret)
+{
+	*ret = *options;
+	ret->command = command;
+	ret->words = NULL;
+	ret->n_words = 0;
+	ret->interval_ns = 0;
+	ret->format = FORMAT_TABLE;
+	ret->output = ret->named_output = NULL;
+	ret->sort = ret->columns = NULL;
+	ret->top = 0;
+	ret->values = calloc(own_index(command, NULL) + 1, sizeof(*ret->values));
+	return ret->values ? NULL : &ebt_enomem;
+}
+
 static void put_prose(FILE *to, const char *text, size_t len, int column)
 {
 	cli_fill(to, text, len, column, column, CLI_WIDTH);

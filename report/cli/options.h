@@ -91,6 +91,10 @@ struct options {
  */
 struct ebt_error *options_parse(int argc, char **argv, struct options *ret);
 void options_deinit(struct options *options);
+/* Those of another command on the same file: filters and what says how to find names are the same,
+ * and none is its own. Everything but ret->values, which free() frees, belongs to `options`. */
+struct ebt_error *options_of(const struct options *options, const struct command *command,
+			     struct options *ret);
 
 /* Values of the command's own options, by name; not given, where it has no such option. */
 bool options_flag(const struct options *options, const char *name);

@@ -161,14 +161,12 @@ void out_json_close_hosts(struct out *out)
 	json_end(&out->json);
 }
 
-static void put_points(struct out *out, const struct out_points *points)
+static void put_points(struct json *json, uint64_t start_ns, const struct out_points *points)
 {
-	struct json *json = &out->json;
-
 	json_open_array(json);
 	for (size_t i = 0; i < points->n; i++) {
 		json_open_array(json);
-		out_json_time(out, points->list[i].time);
+		json_time(json, points->list[i].time, start_ns);
 		json_exact(json, points->list[i].value);
 		json_end(json);
 	}
@@ -188,13 +186,12 @@ static void put_list(struct json *json, struct ebt_str items)
 	json_end(json);
 }
 
-static void put_value(struct out *out, const struct out_column *column,
-		      const struct out_value *value)
+void out_json_value(struct json *json, uint64_t start_ns, enum out_type type,
+		    const struct out_value *value)
 {
-	struct json *json = &out->json;
 	char hex[24];
 
-	switch (column->type) {
+	switch (type) {
 	case OUT_STRING:
 		json_str(json, value->s.data, value->s.len);
 		break;
@@ -225,10 +222,10 @@ static void put_value(struct out *out, const struct out_column *column,
 		json_exact(json, value->f);
 		break;
 	case OUT_SERIES:
-		put_points(out, &value->points);
+		put_points(json, start_ns, &value->points);
 		break;
 	case OUT_TIME:
-		out_json_time(out, value->u);
+		json_time(json, value->u, start_ns);
 		break;
 	case OUT_U64:
 	case OUT_DURATION:
@@ -241,12 +238,13 @@ static void put_value(struct out *out, const struct out_column *column,
 static void put_members(struct out *out, const struct out_value *values)
 {
 	const struct out_table *table = out->table;
+	const uint64_t start_ns = trace_start_ns(out->trace);
 
 	for (size_t i = 0; i < table->n_columns; i++) {
 		if (values[i].null || (table->columns[i].flags & (OUT_TEXT_ONLY | OUT_HIDDEN)))
 			continue;
 		json_key(&out->json, table->columns[i].key);
-		put_value(out, &table->columns[i], &values[i]);
+		out_json_value(&out->json, start_ns, table->columns[i].type, &values[i]);
 	}
 }
 

@@ -509,6 +509,8 @@ static size_t walk_groups(const struct out *out, struct out_groups *g, uint64_t 
 
 static struct ebt_error *write_lines(struct out *out, const struct out_lines *lines)
 {
+	if (out->capture)
+		return out_capture_write(out, lines);
 	switch (out->format) {
 	case FORMAT_TABLE:
 		return out_table_write(out, lines);
@@ -520,15 +522,6 @@ static struct ebt_error *write_lines(struct out *out, const struct out_lines *li
 	return NULL;
 }
 
-static uint64_t top_of(const struct out *out)
-{
-	if (out->table->flags & OUT_CUT)
-		return 0;
-	if (out->options->top || out->format != FORMAT_TABLE)
-		return out->options->top;
-	return out->table->top;
-}
-
 /* No row has rows below it. */
 static bool is_flat(const struct out_table *table)
 {
@@ -537,6 +530,17 @@ static bool is_flat(const struct out_table *table)
 	for (size_t i = 0; i < table->n_columns; i++)
 		flat &= !(table->columns[i].flags & OUT_INDENT);
 	return flat;
+}
+
+static uint64_t top_of(const struct out *out)
+{
+	if (out->capture)
+		return is_flat(out->table) ? out->capture->max_rows : 0;
+	if (out->table->flags & OUT_CUT)
+		return 0;
+	if (out->options->top || out->format != FORMAT_TABLE)
+		return out->options->top;
+	return out->table->top;
 }
 
 /* Of the lines so far those that can still be among the first `top`, in the order in which they
@@ -570,8 +574,20 @@ static struct ebt_error *drop_lines(struct out *out)
 		else
 			free((void *)out->lines[i].values);
 	}
+	out->n_passed += out->n_lines - n;
 	out->n_lines = n;
 	return NULL;
+}
+
+/* Of rows below rows the same number below each, as many as there is room for. */
+static size_t order_lines(const struct out *out, struct out_groups *g)
+{
+	const size_t max = out->capture ? out->capture->max_rows : SIZE_MAX;
+	size_t n = walk_groups(out, g, top_of(out));
+
+	for (size_t top = max; n > max && top; top /= 2)
+		n = walk_groups(out, g, top);
+	return n < max ? n : max;
 }
 
 static struct ebt_error *sort_and_write(struct out *out)
@@ -595,7 +611,7 @@ static struct ebt_error *sort_and_write(struct out *out)
 					sizeof(*g.by_parent), compare_lines, &sort);
 		}
 	}
-	lines.n = walk_groups(out, &g, top_of(out));
+	lines.n = order_lines(out, &g);
 	lines.all = out->lines;
 	lines.order = g.order;
 	return write_lines(out, &lines);
@@ -657,7 +673,7 @@ struct ebt_error *out_begin(struct out *out, const struct out_table *table)
 	out->has_text = true;
 	if (out->format == FORMAT_JSON)
 		out_json_open(out);
-	if (!(table->flags & OUT_STREAM) || is_skipped(out))
+	if (!(table->flags & OUT_STREAM) || is_skipped(out) || out->capture)
 		return NULL;
 	switch (out->format) {
 	case FORMAT_TABLE:
@@ -736,6 +752,9 @@ struct ebt_error *out_row_n(struct out *out, unsigned int depth, const struct ou
 		values = out_chosen_values(&out->chosen, values);
 	if (!(out->table->flags & OUT_STREAM))
 		return collect(out, depth, values);
+	if (out->capture)
+		return out->n_lines < out->capture->max_rows ? collect(out, depth, values)
+							     : (out->n_passed++, NULL);
 	switch (out->format) {
 	case FORMAT_TABLE:
 		return out_table_stream_row(out, values);
@@ -754,6 +773,8 @@ struct ebt_error *out_end(struct out *out)
 
 	if (!(out->table->flags & OUT_STREAM) && !is_skipped(out))
 		err = sort_and_write(out);
+	else if (out->capture)
+		err = out_capture_write(out, NULL);
 	else if (out->format == FORMAT_JSON)
 		out_json_stream_end(out);
 	out_drop_table(out);

@@ -68,6 +68,12 @@ enum out_column_flags {
 	OUT_OPTIONAL = 1 << 7, /* left out where the terminal is narrow, the last one first */
 	OUT_HIDDEN = 1 << 8,   /* in no output: not among --columns */
 	OUT_NAME = 1 << 9,     /* what a row is called: shortened after those that are flexible */
+	/* What rows of parts of a time have to do with the row of all of it, for a page that has
+	 * the parts (report/page/tables.c). A column without any of these is known of the whole
+	 * only. */
+	OUT_KEY = 1 << 10,  /* rows are of the same if they have this in common, and all such */
+	OUT_ADDS = 1 << 11, /* the sum of what the parts have; null where none has any */
+	OUT_PEAK = 1 << 12, /* the largest of what the parts have */
 };
 
 struct out_column {
@@ -225,6 +231,32 @@ static inline struct out_value out_cstr_if(const char *s)
 struct ebt_error *out_create(const struct options *options, struct trace *trace, struct out **ret);
 /* Writes to the pager f instead, which is closed after out_finish(). */
 void out_page(struct out *out, FILE *f);
+struct out_line {
+	const struct out_value *values; /* one a column of the table */
+	uint32_t depth, parent;		/* parent: index of the line above it, or OUT_NO_PARENT */
+};
+#define OUT_NO_PARENT UINT32_MAX
+
+/* A table that was not written: rows in their order, at most so many. Valid within the call. */
+struct out_captured {
+	const struct out_table *table;
+	const struct out_line *lines;
+	const uint32_t *order; /* of n of the lines; NULL: as they are */
+	size_t n, left_out;
+	uint64_t from_ns, to_ns; /* with --interval: of which one; else 0 */
+};
+struct out_capture {
+	struct ebt_error *(*take)(void *arg, const struct out_captured *table);
+	void *arg;
+	size_t max_rows; /* not 0 */
+};
+/* Instead: tables are as they are with --json, which the options must say, and go to take(). All
+ * else that a command writes is lost. */
+struct ebt_error *out_create_capture(const struct options *options, struct trace *trace,
+				     const struct out_capture *capture, struct out **ret);
+/* A value that is not null, as --json has it; times are since start_ns. */
+void out_json_value(struct json *json, uint64_t start_ns, enum out_type type,
+		    const struct out_value *value);
 /* Does not complete anything: out_finish() does. */
 void out_destroy(struct out *out);
 DEFINE_CLEANUP(struct out *, out_destroy);

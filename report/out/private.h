@@ -9,12 +9,6 @@
 #include "report/base/text.h"
 #include "report/out/out.h"
 
-struct out_line {
-	const struct out_value *values; /* one a column of the table */
-	uint32_t depth, parent;		/* parent: index of the line above it, or OUT_NO_PARENT */
-};
-#define OUT_NO_PARENT UINT32_MAX
-
 /* A table as --columns wants it. All zero: as it is. */
 struct out_chosen {
 	struct out_table table;
@@ -43,10 +37,12 @@ struct out {
 	struct trace *trace;
 	enum option_format format;
 	FILE *f;
-	const char *path; /* for messages */
-	FILE *own_file;	  /* -o, or NULL */
-	bool made;	  /* it is new, and the copy is not whole yet */
-	FILE *copy;	  /* COMMAND_COPY: the trace that is written */
+	const char *path;		   /* for messages */
+	FILE *own_file;			   /* -o, or NULL */
+	bool made;			   /* it is new, and the copy is not whole yet */
+	FILE *copy;			   /* COMMAND_COPY: the trace that is written */
+	const struct out_capture *capture; /* or NULL */
+	size_t n_passed;		   /* with it: rows of a stream that were left out */
 	bool terminal, colors, opened;
 	unsigned int width;
 	struct json json;
@@ -100,6 +96,9 @@ void out_note_dropped(struct out *out, const char *header);
 struct ebt_error *out_table_write(struct out *out, const struct out_lines *lines);
 struct ebt_error *out_json_write(struct out *out, const struct out_lines *lines);
 struct ebt_error *out_csv_write(struct out *out, const struct out_lines *lines);
+
+/* With out->capture; of a stream that is not sorted lines may be NULL. */
+struct ebt_error *out_capture_write(struct out *out, const struct out_lines *lines);
 
 /* The same for streams: what stands before the first row, and one row. */
 struct ebt_error *out_table_stream_begin(struct out *out);

@@ -98,6 +98,7 @@ static struct ebt_error *fill(struct page *page)
 	       page_put_path(page) ?:
 	       page_put_losses(page) ?:
 	       page_put_threads(page) ?:
+	       page_put_tables(page) ?:
 	       page_put_strings(page) ?:
 	       page_put_facts(page);
 }

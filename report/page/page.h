@@ -77,6 +77,7 @@ struct ebt_error *page_put_stacks(struct page *page); /* behind whatever has sta
 struct ebt_error *page_put_path(struct page *page);
 struct ebt_error *page_put_losses(struct page *page);
 struct ebt_error *page_put_threads(struct page *page);
+struct ebt_error *page_put_tables(struct page *page);
 struct ebt_error *page_put_strings(struct page *page);
 
 /* The document; of one trace, or of two that are compared. */

@@ -590,7 +590,7 @@ static struct ebt_error *cmd_overview(struct report *report)
 const struct command command_overview = {
 	.name = "overview",
 	.fn = cmd_overview,
-	.flags = COMMAND_NO_INTERVALS,
+	.flags = COMMAND_NO_INTERVALS | COMMAND_NOT_IN_PAGE,
 	.summary = "one screen: where the time went, what failed, where to look next",
 	.help = "  ebreport                        of trace.ebt in this folder\n"
 		"  ebreport t.ebt                  the same of t.ebt\n"

@@ -15,6 +15,7 @@ struct trace_note {
 struct trace {
 	const struct options *options;
 	struct option_u32s cut_pids, cut_tables; /* of a part: see cut_lists.h */
+	struct trace *beside; /* whose reader, sym, names and programs it takes; NULL: none */
 	struct ebt_reader *reader;
 	struct sym *sym;
 	struct names *names;

@@ -14,7 +14,6 @@
 #include "report/cli/command.h"
 #include "report/trace/complete_stacks.h"
 #include "report/trace/cut_lists.h"
-#include "report/trace/prepare.h"
 #include "report/trace/programs.h"
 #include "symbolize/symbolize.h"
 
@@ -37,9 +36,6 @@ struct slot {
 	bool *wanted;		     /* by value of a TASK column: [0] is none */
 	size_t capacity;
 };
-
-/* What a server may take to give a sign of life: a second less than what people bear. */
-#define DEBUGINFOD_TIMEOUT_NS UINT64_C(4000000000)
 
 struct trace_cursor {
 	struct trace *trace;
@@ -130,23 +126,27 @@ static uint64_t find_end(const struct options *options, const struct ebt_reader_
 	return end < UINT64_MAX ? end + 1 : end;
 }
 
-struct ebt_error *trace_open(const struct options *options, struct trace **ret)
+static struct ebt_error *open_reader(struct trace *trace)
 {
-	_cleanup_(trace_closep) struct trace *trace = calloc(1, sizeof(*trace));
-	const struct ebt_reader_info *info;
+	const struct options *options = trace->options;
 	struct ebt_error *err;
 
-	if (!trace)
-		return &ebt_enomem;
-	trace->options = options;
 	trace->live = can_be_live(options);
 	err = trace->live ? ebt_reader_open_live(options->file, &trace->reader)
 			  : ebt_reader_open(options->file, &trace->reader);
-	if (err)
-		return err;
-	if (trace_n_hosts(trace) || !(options->command->flags & COMMAND_COMPARES))
+	if (!err && (trace_n_hosts(trace) || !(options->command->flags & COMMAND_COMPARES)))
 		err = trace_find_host(trace->reader, options->host);
-	if (!err && !trace->live) /* what is still being written says it at its end */
+	return err;
+}
+
+/* The window, and what a part says of itself. */
+static struct ebt_error *find_window(struct trace *trace)
+{
+	const struct options *options = trace->options;
+	const struct ebt_reader_info *info;
+	struct ebt_error *err = NULL;
+
+	if (!trace->live) /* what is still being written says it at its end */
 		err = cut_list_read(trace->reader, CUT_PIDS, &trace->cut_pids)
 			      ?: cut_list_read(trace->reader, CUT_TABLES, &trace->cut_tables);
 	if (err)
@@ -170,8 +170,38 @@ struct ebt_error *trace_open(const struct options *options, struct trace **ret)
 	if (is_backwards(options) ||
 	    (options->from.set && options->to.set && trace->to <= trace->from && !info->later_ns))
 		return ebt_error_create(EBT_ERR_INVALID, "--to is not later than --from");
-	*ret = take_ptr(trace);
 	return NULL;
+}
+
+static struct ebt_error *open_trace(const struct options *options, struct trace *beside,
+				    struct trace **ret)
+{
+	_cleanup_(trace_closep) struct trace *trace = calloc(1, sizeof(*trace));
+	struct ebt_error *err = NULL;
+
+	if (!trace)
+		return &ebt_enomem;
+	trace->options = options;
+	trace->beside = beside;
+	if (beside)
+		trace->reader = beside->reader;
+	else
+		err = open_reader(trace);
+	err = err ?: find_window(trace);
+	if (!err)
+		*ret = take_ptr(trace);
+	return err;
+}
+
+struct ebt_error *trace_open(const struct options *options, struct trace **ret)
+{
+	return open_trace(options, NULL, ret);
+}
+
+struct ebt_error *trace_open_beside(const struct options *options, struct trace *beside,
+				    struct trace **ret)
+{
+	return open_trace(options, beside, ret);
 }
 
 static void destroy_kept(struct trace *trace)
@@ -204,7 +234,8 @@ void trace_close(struct trace *trace)
 	free(trace->cut_tables.v);
 	names_destroy(trace->names);
 	sym_destroy(trace->sym);
-	ebt_reader_close(trace->reader);
+	if (!trace->beside)
+		ebt_reader_close(trace->reader);
 	free(trace);
 }
 
@@ -419,6 +450,7 @@ struct ebt_error *trace_find_kernel_threads(struct trace *trace)
 
 bool trace_leaves_out(struct trace *trace, const struct ebt_task *task)
 {
+	const struct trace *owner;
 	uint8_t *verdict;
 	bool kernel;
 
@@ -426,7 +458,8 @@ bool trace_leaves_out(struct trace *trace, const struct ebt_task *task)
 		return false;
 	if (task->id < trace->n_verdicts && trace->verdicts[task->id])
 		return trace->verdicts[task->id] == LEFT_OUT;
-	kernel = programs_is_kernel(trace->programs, task);
+	owner = trace->beside ? trace->beside : trace;
+	kernel = programs_is_kernel(owner->programs, task);
 	if (!ebt_array_reserve_zeroed(&trace->verdicts, task->id, &trace->n_verdicts)) {
 		verdict = &trace->verdicts[task->id];
 		*verdict = kernel ? LEFT_OUT : SHOWN;
@@ -695,82 +728,4 @@ struct ebt_error *trace_read_table(struct trace *trace, uint16_t table, unsigned
 	const struct ebt_want want = { table, ~UINT64_C(0) };
 
 	return trace_read_rows(trace, &want, 1, flags, take, arg);
-}
-
-/* --- made when first asked for --- */
-
-struct ebt_error *trace_sym(struct trace *trace, struct sym **ret)
-{
-	const struct options *o = trace->options;
-	const struct sym_options options = {
-		.disabled = o->no_symbols,
-		.no_inline = o->no_inline || trace->no_inline,
-		.no_bundle = trace->no_bundle,
-		.cache = !o->no_symbol_cache,
-		.debug_dirs = o->debug_dirs.v,
-		.sysroot = o->sysroot,
-		.roots = o->roots.v,
-		.servers = o->debuginfod ? &trace->servers : NULL,
-	};
-	struct ebt_error *err;
-
-	assert(!(o->command->flags & COMMAND_NO_NAMES));
-	trace->servers.urls = o->debuginfod_urls;
-	trace->servers.timeout_ns =
-		o->debuginfod_timeout_ns ? o->debuginfod_timeout_ns : DEBUGINFOD_TIMEOUT_NS;
-	if (!trace->sym) {
-		err = sym_create(trace->reader, &options, &trace->sym);
-		if (err)
-			return err;
-		if (o->debuginfod)
-			err = prefetch_files(trace, trace->sym);
-		if (err)
-			return err;
-	}
-	*ret = trace->sym;
-	return NULL;
-}
-
-void trace_watch(struct trace *trace, trace_watch_fn *watch, void *arg)
-{
-	trace->servers.watch = watch;
-	trace->servers.arg = arg;
-}
-
-void trace_no_inline(struct trace *trace)
-{
-	trace->no_inline = true;
-}
-
-void trace_no_bundle(struct trace *trace)
-{
-	trace->no_bundle = true;
-}
-
-struct ebt_error *trace_programs(struct trace *trace, const struct programs **ret)
-{
-	const struct names *names;
-	struct ebt_error *err;
-
-	if (!trace->programs) {
-		err = trace_names(trace, &names)
-			      ?: programs_create(trace->reader, names, &trace->programs);
-		if (err)
-			return err;
-	}
-	*ret = trace->programs;
-	return NULL;
-}
-
-struct ebt_error *trace_names(struct trace *trace, const struct names **ret)
-{
-	struct ebt_error *err;
-
-	if (!trace->names) {
-		err = names_create(trace->reader, &trace->names);
-		if (err)
-			return err;
-	}
-	*ret = trace->names;
-	return NULL;
 }

@@ -22,6 +22,10 @@ struct trace_cursor;
 
 /* The options must outlive the trace. */
 struct ebt_error *trace_open(const struct options *options, struct trace **ret);
+/* The same for another command on a file that is open: reader, names and symbols are those of
+ * `beside`, which must outlive it; window, state and warnings are its own. */
+struct ebt_error *trace_open_beside(const struct options *options, struct trace *beside,
+				    struct trace **ret);
 void trace_close(struct trace *trace);
 DEFINE_CLEANUP(struct trace *, trace_close);
 

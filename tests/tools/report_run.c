@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "report/cli/command.h"
-#include "report/interval.h"
+#include "report/out/interval.h"
 #include "report/out/out.h"
 #include "report/trace/trace.h"
 

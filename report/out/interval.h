@@ -4,8 +4,8 @@
  * it meanwhile; out.h says which interval a table is of. Commands need to do nothing for it but
  * read the trace through its cursors.
  */
-#ifndef REPORT_INTERVAL_H
-#define REPORT_INTERVAL_H
+#ifndef REPORT_OUT_INTERVAL_H
+#define REPORT_OUT_INTERVAL_H
 
 #include "report/cli/command.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A command for each interval of a trace; see interval.h. */
-#include "report/interval.h"
+#include "report/out/interval.h"
 
 #include <inttypes.h>
 

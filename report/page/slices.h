@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A table in slices of time, so that the page can put together the rows of any range of them. Of a
+ * slice there are only the figures that add up over slices (OUT_ADDS) or are the largest of them
+ * (OUT_PEAK), by the columns that say what a row is of (OUT_KEY).
+ */
+#ifndef REPORT_PAGE_SLICES_H
+#define REPORT_PAGE_SLICES_H
+
+#include "report/out/out.h"
+
+struct page_slices;
+
+/* Of the table of all slices. *ret is NULL where there can be none: it has no such columns, rows
+ * that cannot be told apart, or too many of them. */
+struct ebt_error *page_slices_create(const struct out_captured *whole, struct page_slices **ret);
+void page_slices_destroy(struct page_slices *slices);
+
+/* The same table of one slice, in the order of time. */
+struct ebt_error *page_slices_add(struct page_slices *slices, uint32_t number,
+				  const struct out_captured *table);
+
+/* What only a terminal needs, as numbers that are texts and stand in other columns as numbers: no
+ * column of the page. */
+static inline bool page_slices_leave_out(const struct out_column *column)
+{
+	return column->type == OUT_SERIES || (column->flags & OUT_HIDDEN) ||
+	       ((column->flags & OUT_TEXT_ONLY) && (column->flags & OUT_RIGHT));
+}
+/* How a page merges a column: "key", "sum", "max", or NULL. */
+const char *page_slices_merge(const struct out_column *column);
+
+/*
+ * Members `slice_ns` and `slices` of an object of JSON, where all slices could be added; else none.
+ * Rows of a slice are as those of the whole, with null in columns that are not merged. n slices of
+ * length_ns each begin at from_ns, which counts as page times do; the last ends at to_ns. So many
+ * of them are put together that they are not too large.
+ */
+struct page_slice_times {
+	uint64_t from_ns, to_ns, length_ns;
+	uint32_t n;
+};
+struct ebt_error *page_slices_put(struct page_slices *slices, const struct page_slice_times *times,
+				  struct json *json, bool *ret_put);
+
+#endif
