@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The panel of a moment: what was clicked on, with its stack, who ended it, its system call, and
 // the command line that prints the same.
-import { el, fill, put, button, isTyping } from "./dom.js";
-import { duration, timeText, count } from "./text.js";
+import { el, fill, put, bar, button, isTyping } from "./dom.js";
+import { duration, timeText, count, percent } from "./text.js";
 import { commandLine, commandBox } from "./command.js";
 import { reasonText, pathVerb } from "./path.js";
 import { lowerBound } from "./model.js";
@@ -109,6 +109,13 @@ function threadLink(app, thread, time) {
 	}, { class: "link" });
 }
 
+/** "file.c:12", where it is known. @param {Model} model @param {number} node */
+function lineText(model, node) {
+	const nodes = model.get("nodes"), file = model.string(nodes.file?.[node] || 0);
+
+	return nodes.line[node] ? (file ? file + ":" : "line ") + nodes.line[node] : file;
+}
+
 /** Functions, the innermost first. @param {Model} model @param {number} node */
 function createStack(model, node) {
 	const nodes = model.get("nodes"), funcs = model.get("funcs");
@@ -118,7 +125,7 @@ function createStack(model, node) {
 	if (!node || node >= nodes.rows)
 		return el("p", { class: "muted" }, "No stack was recorded.");
 	for (let at = node; at && left; at = nodes.parent[at], left--) {
-		const where = [model.string(funcs.object[nodes.func[at]]), nodes.line[at] ? "line " + nodes.line[at] : "",
+		const where = [model.string(funcs.object[nodes.func[at]]), lineText(model, at),
 			nodes.flags[at] & FRAME_INLINED ? "inlined" : ""].filter(Boolean).join(", ");
 
 		list.append(el("li", null, el("bdi", { class: "frame-name" }, model.nodeName(at) || "?"),
@@ -222,6 +229,31 @@ function callText(model, row) {
 	return model.string(events.name[row]) + (detail.startsWith("(") ? "" : detail ? " " : "") + detail;
 }
 
+/**
+ * The functions in which a thread was seen within a time, those with most samples first.
+ * @param {App} app @param {number} thread @param {number} from @param {number} to
+ */
+function createRan(app, thread, from, to) {
+	const { model } = app, samples = model.get("samples"), nodes = model.get("nodes");
+	/** @type {Map<number, number>} */
+	const weights = new Map();
+	let all = 0;
+
+	for (let i = samples.rows ? lowerBound(samples.time, from, 0, samples.rows) : 0; i < samples.rows && samples.time[i] < to; i++) {
+		if (samples.thread[i] !== thread + 1)
+			continue;
+		const func = nodes.func[samples.node[i]];
+
+		weights.set(func, (weights.get(func) || 0) + samples.weight[i]);
+		all += samples.weight[i];
+	}
+	const most = [...weights].sort((a, b) => b[1] - a[1]).slice(0, 5);
+
+	return most.length ? el("ul", { class: "bars phases" }, ...most.map(([func, weight]) => el("li", null,
+		el("span", { class: "bars-value" }, percent(weight, all)), bar(100 * weight / all),
+		button(model.string(model.get("funcs").name[func]) || "?", () => app.store.set({ frame: func }), { class: "link" })))) : null;
+}
+
 /** @param {App} app @param {any} moment @param {number} row */
 function createSpell(app, moment, row) {
 	const { model } = app, spells = model.get("spells"), it = intervalOf(model, row);
@@ -236,6 +268,7 @@ function createSpell(app, moment, row) {
 			"the rest is of the longest one.") : null,
 		createPhases(model, it, moment.time ?? it.from),
 		titledPart("System calls meanwhile", createCalls(app, thread, it.from, it.to)),
+		titledPart("What ran", createRan(app, thread, it.runs, it.to)),
 		titledPart(spells.off_ns[row] ? "Where it waited" : "Where it stopped", createStack(model, spells.node[row])),
 		titledPart("The same on a terminal", commandBox(commandLine(app, "wall", { range: it, tid }))));
 }
@@ -270,9 +303,10 @@ function createPathStep(app, row) {
 	return el("div", null,
 		factList(["Thread", thread === null ? "not known" : threadLink(app, thread, from)],
 			["From", timeLink(app, from)], ["For", duration(to - from)],
-			["It", pathVerb(model, path, row)],
+			["Did", pathVerb(model, path, row)],
 			["Woken", spell < 0 ? null : createWaker(app, intervalOf(model, spell))]),
 		thread === null ? null : titledPart("System calls meanwhile", createCalls(app, thread, from, to)),
+		thread === null ? null : titledPart("What ran", createRan(app, thread, from, to)),
 		titledPart("Where it stopped", spell < 0 ? null : createStack(model, node)),
 		titledPart("The same on a terminal", commandBox(commandLine(app, "why --path", { range: { from, to }, tid: null }))),
 		tid === null ? null : commandBox(commandLine(app, "wall", { range: { from, to }, tid })));

@@ -99,15 +99,17 @@ function createSteps(app) {
 
 // --- where to go from here ---
 
-/** A hint: part of the path by name, its text, and where it leads. */
+const OFFCPU = { tab: "flame", weight: "offcpu" };
+/** Reasons of the path, what to say of them, and where it leads. */
 const HINTS = /** @type {[string[], string, string, any][]} */ ([
-	[["cpu"], "on CPUs: the functions that ran are in the flame graph", "Flame graph", { tab: "flame", weight: "cpu" }],
-	[["queue"], "waiting for a CPU: who had the CPUs is on the time axis, how long each waited in table sched", "Tables", { tab: "tables", text: "" }],
-	[["disk"], "waiting for disks and files: the stacks off the CPUs tell which code asked for them", "Off-CPU flame graph", { tab: "flame", weight: "offcpu" }],
-	[["lock", "condition", "semaphore", "filelock"], "waiting for other threads (locks): the stacks off the CPUs tell where", "Off-CPU flame graph", { tab: "flame", weight: "offcpu" }],
-	[["network", "poll", "pipe", "queue"], "waiting for others to send something: the arrows on the time axis lead to who did", "Off-CPU flame graph", { tab: "flame", weight: "offcpu" }],
-	[["timer"], "waiting for a timer: the program slept on purpose", "Off-CPU flame graph", { tab: "flame", weight: "offcpu" }],
-	[["child", "thread"], "waiting for processes and threads to end", "Processes", { tab: "processes" }],
+	[["cpu"], "on CPUs. Which functions ran:", "Flame graph", { tab: "flame", weight: "cpu" }],
+	[["runqueue"], "waiting for a CPU. Who waited how long:", "Table sched", { tab: "tables", table: "sched" }],
+	[["disk", "freeze"], "waiting for disks and files. Which code asked for them:", "Off-CPU flame graph", OFFCPU],
+	[["lock", "condition", "semaphore", "filelock"], "waiting for what other threads held. Where:", "Off-CPU flame graph", OFFCPU],
+	[["network", "poll", "pipe", "queue"], "waiting for others to send something. Where:", "Off-CPU flame graph", OFFCPU],
+	[["timer"], "asleep, by its own wish. Where:", "Off-CPU flame graph", OFFCPU],
+	[["child", "thread"], "waiting for processes and threads to end. Which ones:", "Processes", { tab: "processes" }],
+	[["memory"], "waiting for memory. Where:", "Off-CPU flame graph", OFFCPU],
 ]);
 
 /** @param {App} app */
@@ -123,8 +125,8 @@ function createNext(app) {
 		return null;
 	return el("section", null, el("h2", null, "What to look at next"),
 		el("ul", { class: "next" }, ...hints.map((hint) => el("li", null,
-			el("span", { class: "bars-value" }, (100 * hint.ns / whole).toFixed(0) + " %"), " ", hint.text, " ",
-			button(hint.label, () => app.store.set(hint.patch), { class: "link" })))));
+			el("span", { class: "bars-value" }, (100 * hint.ns / whole).toFixed(1) + " %"),
+			el("span", null, hint.text + " ", button(hint.label, () => app.store.set(hint.patch), { class: "link" }))))));
 }
 
 // --- the recording ---

@@ -49,10 +49,10 @@ export function longestSteps(path, n) {
  */
 export function pathSums(model, path) {
 	/** @type {Record<string, number>} */
-	const sums = { cpu: 0, queue: 0, unknown: 0 };
+	const sums = { cpu: 0, runqueue: 0, unknown: 0 };
 
 	for (let i = 0; i < path.rows; i++) {
-		const key = path.kind[i] === PATH_CPU ? "cpu" : path.kind[i] === PATH_QUEUE ? "queue" :
+		const key = path.kind[i] === PATH_CPU ? "cpu" : path.kind[i] === PATH_QUEUE ? "runqueue" :
 			path.kind[i] === PATH_WAIT ? model.head.reasons?.[path.reason[i]]?.name || "unknown" : "unknown";
 
 		sums[key] = (sums[key] || 0) + path.dur[i];

@@ -70,7 +70,7 @@ function orderTree(model) {
 	return lines;
 }
 
-/** Those that match, with their ancestors left out. @param {App} app @param {Line[]} lines */
+/** Those that match what is searched for. @param {App} app @param {Line[]} lines */
 function matchingProcesses(app, lines) {
 	const { model } = app, processes = model.get("processes"), text = app.store.state.text.toLowerCase();
 
@@ -80,11 +80,18 @@ function matchingProcesses(app, lines) {
 
 const PROCESS_HEADS = /** @type {[string, boolean][]} */ ([
 	["Process", false], ["Command", false], ["Start (s)", true], ["End (s)", true], ["Exit", true],
-	["CPU time", true], ["Threads", true], ["Container", false], ["Cgroup", false],
+	["CPU time", true], ["Threads", true],
 ]);
 
-/** @param {App} app @param {Line} line @param {{cpu: Float64Array, number: Uint32Array}} sums */
-function createProcessRow(app, { index, depth }, sums) {
+/** Columns of texts that no process has are left out. @param {Model} model */
+function shownTexts(model) {
+	const processes = model.get("processes");
+
+	return ["container", "cgroup"].filter((key) => processes[key]?.some((/** @type {number} */ id) => id));
+}
+
+/** @param {App} app @param {Line} line @param {{cpu: Float64Array, number: Uint32Array}} sums @param {string[]} texts */
+function createProcessRow(app, { index, depth }, sums, texts) {
 	const { model, store } = app, processes = model.get("processes"), flags = processes.flags[index];
 	const chosen = store.state.process === index;
 	const name = button(model.processLabel(index), () => store.set({ process: chosen ? null : index }),
@@ -101,13 +108,12 @@ function createProcessRow(app, { index, depth }, sums) {
 			flags & PROCESS_ENDED ? exitText(processes.status[index]) : "–"),
 		el("td", { class: "number" }, duration(sums.cpu[index])),
 		el("td", { class: "number" }, count(sums.number[index])),
-		el("td", null, el("bdi", null, model.string(processes.container[index]))),
-		el("td", { class: "long" }, el("bdi", null, model.string(processes.cgroup[index]))));
+		...texts.map((key) => el("td", { class: "long" }, el("bdi", null, model.string(processes[key][index])))));
 }
 
 /** Links to tables of reports on processes. @param {App} app */
 function createRelated(app) {
-	return el("ul", { class: "next" }, ...RELATED_TABLES.map(([command, text]) => el("li", null,
+	return el("ul", { class: "related" }, ...RELATED_TABLES.map(([command, text]) => el("li", null,
 		button(text, () => app.store.set({ tab: "tables", table: command }), { class: "link" }),
 		" ", el("code", { class: "muted" }, "ebreport " + command))));
 }
@@ -115,7 +121,7 @@ function createRelated(app) {
 /** @param {App} app @returns {import("./state.js").View} */
 export function createProcesses(app) {
 	const { model, store } = app;
-	const all = orderTree(model), sums = sumThreads(model);
+	const all = orderTree(model), sums = sumThreads(model), texts = shownTexts(model);
 	const body = el("tbody"), more = el("p"), summary = el("p", { class: "muted" }), command = el("div");
 	let shown = FIRST_PROCESSES;
 	const show = () => {
@@ -123,7 +129,7 @@ export function createProcesses(app) {
 
 		if (lines.findIndex(({ index }) => index === store.state.process) >= shown)
 			shown = lines.length;
-		fill(body, ...lines.slice(0, shown).map((line) => createProcessRow(app, line, sums)));
+		fill(body, ...lines.slice(0, shown).map((line) => createProcessRow(app, line, sums, texts)));
 		fill(more, lines.length > shown && button("Show " + count(lines.length - shown) + " more", () => {
 			shown = lines.length;
 			show();
@@ -135,7 +141,8 @@ export function createProcesses(app) {
 	const element = el("div", null, el("h2", null, "Processes"), summary,
 		el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Processes" }, el("table", { class: "grid" },
 			el("thead", null, el("tr", null, ...PROCESS_HEADS.map(([text, isNumber]) =>
-				el("th", { scope: "col", class: isNumber ? "number" : null }, text)))), body)), more);
+				el("th", { scope: "col", class: isNumber ? "number" : null }, text)),
+			...texts.map((key) => el("th", { scope: "col" }, key[0].toUpperCase() + key.slice(1))))), body)), more);
 
 	put(element, command, el("h2", null, "More on processes"), createRelated(app));
 	show();

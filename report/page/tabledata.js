@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tables of the reports as the page has them: rows of a range out of the rows of its slices, those
 // of a process or thread, those that match, in order.
-import { bytes, count, duration, percent, timeText } from "./text.js";
+import { bytes, duration, percent, timeText } from "./text.js";
 
 /** @typedef {import("./model.js").Model} Model */
 /** @typedef {import("./state.js").Range} Range */
-/** @typedef {{key: string, header: string, type: string, merge: string | null}} TableColumn */
+/** @typedef {{key: string, header: string, type: string, merge: string | null, detail?: boolean, indent?: boolean}} TableColumn */
 /** @typedef {any[]} Values one a column; behind them the row's depth, where that is not 0 */
 /**
  * @typedef {Object} Table
@@ -13,14 +13,17 @@ import { bytes, count, duration, percent, timeText } from "./text.js";
  * @property {string} key
  * @property {string} [title]
  * @property {string} [summary]
- * @property {boolean} [window_only]
+ * @property {string} [sort] column by which rows come, the largest first
  * @property {number} [left_out] rows that the page has not
+ * @property {number} [kernel_threads_left_out]
+ * @property {string[]} [remarks]
+ * @property {number} [slice_ns] length of a slice
  * @property {TableColumn[]} columns
  * @property {Values[]} rows
  * @property {{from_ns: number, to_ns: number, rows: Values[]}[]} [slices]
  */
 /** @typedef {{values: Values, children: Row[]}} Row */
-/** @typedef {{rows: Row[], from: number, to: number, slices: number, of: number} | null} Merged */
+/** @typedef {{rows: Row[], range: Range}} Merged */
 
 const tablesOfModel = /** @type {WeakMap<Model, Table[]>} */ (new WeakMap());
 
@@ -32,9 +35,20 @@ export function tablesOf(model) {
 		const section = model.get("tables");
 
 		tables = /** @type {Table[]} */ (section.text ? JSON.parse(new TextDecoder().decode(section.text)) : []);
+		orderTables(tables);
 		tablesOfModel.set(model, tables);
 	}
 	return tables;
+}
+
+/** Of each command the main table first; commands stay as they come. @param {Table[]} tables */
+function orderTables(tables) {
+	const place = new Map();
+
+	for (const { command } of tables)
+		place.set(command, place.get(command) ?? place.size);
+	tables.sort((a, b) => place.get(a.command) - place.get(b.command) ||
+		Number(b.key === "rows") - Number(a.key === "rows"));
 }
 
 /** @param {Table} table */
@@ -94,11 +108,10 @@ function mergeRows(table, into, rows) {
 	}
 }
 
-/** What the slices that lie wholly in a range add up to; null: there are none. @param {Table} table @param {Range} range @returns {Merged} */
+/** What the slices that lie wholly in a range add up to; null: there are none. @param {Table} table @param {Range} range @returns {Merged | null} */
 export function mergeSlices(table, range) {
-	const all = table.slices || [];
 	// The address has whole ns.
-	const slices = all.filter(({ from_ns, to_ns }) => from_ns >= range.from - 1 && to_ns <= range.to + 1);
+	const slices = (table.slices || []).filter(({ from_ns, to_ns }) => from_ns >= range.from - 1 && to_ns <= range.to + 1);
 	/** @type {Row[]} */
 	const rows = [];
 
@@ -106,7 +119,12 @@ export function mergeSlices(table, range) {
 		return null;
 	for (const slice of slices)
 		mergeRows(table, rows, nestRows(table, slice.rows));
-	return { rows, from: slices[0].from_ns, to: slices[slices.length - 1].to_ns, slices: slices.length, of: all.length };
+	const column = table.columns.findIndex(({ key }) => key === table.sort);
+
+	return {
+		rows: column < 0 ? rows : sortRows(rows, column, isNumber(table.columns[column])),
+		range: { from: slices[0].from_ns, to: slices[slices.length - 1].to_ns },
+	};
 }
 
 /** The range as slices have it: the nearest borders. @param {Table} table @param {Range} range @returns {Range} */
@@ -117,15 +135,6 @@ export function rangeOfSlices(table, range) {
 }
 
 // --- some of the rows ---
-
-/** The number by which rows come in order, the largest first; -1: by none. @param {Table} table */
-export function orderColumn(table) {
-	const rows = table.rows.filter((values) => !values[table.columns.length]);
-	const falls = (/** @type {number} */ i) => rows.every((values, k) => !k || values[i] <= rows[k - 1][i]);
-
-	return rows.length < 2 ? -1 : table.columns.findIndex((column, i) => isNumber(column) &&
-		rows[0][i] > rows[rows.length - 1][i] && falls(i));
-}
 
 /**
  * Rows that are wanted, with those above them.
@@ -173,7 +182,7 @@ export function flattenRows(rows, depth = 0) {
 
 const TEXTS = /** @type {Record<string, (value: any) => string>} */ ({
 	duration, bytes,
-	u64: count, i64: count,
+	u64: String, i64: String,
 	time: timeText,
 	percent: (value) => percent(value, 100),
 	float: (value) => value.toFixed(2),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The tables of all reports, for what is chosen.
 import { el, fill, put, button } from "./dom.js";
-import { count, timeText } from "./text.js";
+import { count, duration, timeText } from "./text.js";
 import { chosenCommand, commandBox } from "./command.js";
 import { rangeText } from "./header.js";
 import { showTime } from "./moment.js";
 import {
-	flattenRows, isNumber, keepRows, mergeSlices, nestRows, orderColumn, rangeOfSlices, sortRows, tableId, tablesOf, valueText,
+	flattenRows, isNumber, keepRows, mergeSlices, nestRows, rangeOfSlices, sortRows, tableId, tablesOf, valueText,
 } from "./tabledata.js";
 
 /** @typedef {import("./state.js").App} App */
@@ -75,18 +75,43 @@ class TableView {
 		this.sort = -1;
 		this.down = true;
 		this.shown = FIRST_ROWS;
+		this.details = false;
+		/** @type {{column: import("./tabledata.js").TableColumn, i: number}[]} that are shown */
+		this.columns = [];
+		/** @type {HTMLElement[]} */
+		this.heads = [];
+		this.indented = 0;
 		this.notes = el("div", { class: "notes" });
 		this.body = el("tbody");
 		this.more = el("p");
 		this.command = el("div");
-		this.heads = table.columns.map((column, i) => el("th", { scope: "col", class: isNumber(column) ? "number" : null },
-			button(column.header || column.key, () => this.sortBy(i), { class: "sort" })));
+		this.head = el("tr");
 		this.element = el("div", { class: "table-view" },
-			el("h2", { id: "table-title" }, table.title || tableTitle(table)),
-			table.summary ? el("p", { class: "muted" }, el("bdi", null, table.summary)) : null, this.notes,
+			el("h2", { id: "table-title" }, tableTitle(table), table.title ? ": " + table.title : null),
+			table.summary ? el("p", { class: "muted" }, table.summary) : null, this.notes, this.detailSwitch(),
 			el("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "table-title" },
-				el("table", { class: "grid" }, el("thead", null, el("tr", null, ...this.heads)), this.body)),
+				el("table", { class: "grid" }, el("thead", null, this.head), this.body)),
 			this.more, this.command);
+		this.showColumns();
+	}
+
+	/** Shows columns that a terminal has no room for. */
+	detailSwitch() {
+		const n = this.table.columns.filter((column) => column.detail).length;
+		const box = el("input", { type: "checkbox", onchange: () => {
+			this.details = box.checked;
+			this.showColumns();
+		} });
+
+		return n ? el("label", { class: "check" }, box, "All columns (" + n + " more)") : null;
+	}
+
+	showColumns() {
+		this.columns = this.table.columns.map((column, i) => ({ column, i })).filter(({ column }) => this.details || !column.detail);
+		this.indented = (this.columns.find(({ column }) => column.indent) || this.columns[0] || { i: 0 }).i;
+		this.heads = this.columns.map(({ column, i }) => el("th", { scope: "col", class: isNumber(column) ? "number" : null },
+			button(column.header || column.key, () => this.sortBy(i), { class: "sort" })));
+		fill(this.head, ...this.heads);
 		this.show();
 	}
 
@@ -99,7 +124,7 @@ class TableView {
 
 	/** Rows for the range, and what has to be said of them. @returns {{rows: Row[], notes: (Node | string)[]}} */
 	rowsOfRange() {
-		const { table } = this, { range } = this.app.store.state;
+		const { table } = this, { store } = this.app, { range } = store.state;
 
 		if (!range)
 			return { rows: nestRows(table, table.rows), notes: [] };
@@ -107,23 +132,25 @@ class TableView {
 			return { rows: nestRows(table, table.rows), notes: ["These rows are of the whole recording: this table cannot be added up " +
 				"from parts. The command line below prints it for the range."] };
 		const merged = mergeSlices(table, range), exact = rangeOfSlices(table, range);
-		const snap = button("Choose " + rangeText(exact), () => this.app.store.set({ range: exact }), { class: "link" });
+		const snap = button("Choose " + rangeText(exact), () => store.set({ range: exact }), { class: "link" });
 
 		if (!merged)
-			return { rows: [], notes: [el("span", null, "The range is shorter than the parts that this table has. ", snap)] };
-		const column = orderColumn(table);
-
-		return { rows: column < 0 ? merged.rows : sortRows(merged.rows, column, true), notes: this.rangeNotes(merged, snap) };
+			return { rows: [], notes: [el("span", null, "The range is shorter than the parts that this table has, of " +
+				duration(table.slice_ns || 0) + " each. ", snap)] };
+		return { rows: merged.rows, notes: this.rangeNotes(merged.range, range, snap) };
 	}
 
-	/** @param {NonNullable<import("./tabledata.js").Merged>} merged @param {HTMLElement} snap */
-	rangeNotes(merged, snap) {
-		const range = /** @type {import("./state.js").Range} */ (this.app.store.state.range);
-		const isWhole = Math.abs(merged.from - range.from) <= 1 && Math.abs(merged.to - range.to) <= 1;
-		const unknown = this.table.columns.filter((column) => !column.merge).map((column) => column.header || column.key);
+	/**
+	 * @param {import("./state.js").Range} covered @param {import("./state.js").Range} range
+	 * @param {HTMLElement} snap
+	 */
+	rangeNotes(covered, range, snap) {
+		const isWhole = Math.abs(covered.from - range.from) <= 1 && Math.abs(covered.to - range.to) <= 1;
+		const unknown = this.columns.filter(({ column }) => !column.merge).map(({ column }) => column.header || column.key);
 		/** @type {(Node | string)[]} */
-		const notes = [isWhole ? "Rows of the range." : el("span", null, "Rows of " + timeText(merged.from) + "–" + timeText(merged.to) +
-			" s: " + merged.slices + " of " + merged.of + " parts lie wholly in the range. ", snap)];
+		const notes = [isWhole ? "Rows of the range." : el("span", null, "Rows of " + timeText(covered.from) + "–" +
+			timeText(covered.to) + " s: the parts of " + duration(this.table.slice_ns || 0) +
+			" each that lie wholly in the range. ", snap)];
 
 		if (unknown.length)
 			notes.push("Not known for a range: " + unknown.join(", ") + ". The command line below prints them.");
@@ -139,14 +166,12 @@ class TableView {
 
 		if (sorted.length < all)
 			notes.push(count(sorted.length) + " of " + count(all) + " rows are of what is chosen.");
-		if (table.left_out)
-			notes.push(count(table.left_out) + " more rows are not in the page.");
-		this.heads.forEach((head, i) => i === this.sort ?
+		this.heads.forEach((head, k) => this.columns[k].i === this.sort ?
 			head.setAttribute("aria-sort", this.down ? "descending" : "ascending") : head.removeAttribute("aria-sort"));
-		fill(this.notes, ...notes.map((note) => el("p", { class: "note" }, note)));
+		fill(this.notes, ...[...notes, ...this.remarks()].map((note) => el("p", { class: "note" }, note)));
 		fill(this.body, ...sorted.slice(0, this.shown).map(({ values, depth }) => this.createRow(values, depth)));
 		if (!sorted.length)
-			fill(this.body, el("tr", null, el("td", { colspan: table.columns.length, class: "muted" }, "No rows.")));
+			fill(this.body, el("tr", null, el("td", { colspan: this.columns.length, class: "muted" }, "No rows.")));
 		fill(this.more, sorted.length > this.shown && button("Show " + count(Math.min(MORE_ROWS, sorted.length - this.shown)) +
 			" more of " + count(sorted.length - this.shown), () => {
 			this.shown += MORE_ROWS;
@@ -155,10 +180,22 @@ class TableView {
 		fill(this.command, commandBox(chosenCommand(app, table.command)));
 	}
 
+	/** What is to be said of the table, whatever is chosen. @returns {string[]} */
+	remarks() {
+		const { left_out, kernel_threads_left_out, remarks } = this.table;
+		const list = Array.isArray(remarks) ? [...remarks] : [];
+
+		if (left_out)
+			list.push(count(left_out) + " more rows are not in the page. The command line below prints them.");
+		if (kernel_threads_left_out)
+			list.push("Without " + count(kernel_threads_left_out) + " threads of the kernel (--kernel-threads).");
+		return list;
+	}
+
 	/** @param {Values} values @param {number} depth */
 	createRow(values, depth) {
 		const { app, table } = this, choice = choiceOf(app, table, values);
-		const cells = table.columns.map((column, i) => this.createCell(column, values, i, i ? 0 : depth, choice));
+		const cells = this.columns.map(({ column, i }) => this.createCell(column, values, i, i === this.indented ? depth : 0, choice));
 
 		return el("tr", choice && { class: "choosable", onclick: (/** @type {MouseEvent} */ event) => {
 			if (!(event.target instanceof Element && event.target.closest("button")) && getSelection()?.isCollapsed !== false)
@@ -176,7 +213,8 @@ class TableView {
 			content = button(text, () => goToTime(app, value), { class: "link" });
 		else if (choice && (column.key === "tid" || (column.key === "pid" && "process" in choice)))
 			content = button(text, () => app.store.set(choice), { class: "link" });
-		const cell = el(i ? "td" : "th", { scope: i ? null : "row", class: (isNumber(column) ? "number" : "") + (text.length > 40 ? " long" : "") }, content);
+		const isFirst = i === this.columns[0]?.i;
+		const cell = el(isFirst ? "th" : "td", { scope: isFirst ? "row" : null, class: (isNumber(column) ? "number" : "") + (text.length > 40 ? " long" : "") }, content);
 
 		if (depth)
 			cell.style.paddingInlineStart = 8 + 16 * Math.min(depth, 24) + "px";
@@ -204,9 +242,12 @@ function createChoices(app, tables, current, wanted) {
 	const found = tables.filter((table) => (tableTitle(table) + " " + (table.title || "") + " " + (table.summary || ""))
 		.toLowerCase().includes(wanted.toLowerCase()));
 
-	return el("ul", null, ...found.map((table) => el("li", null, button(tableTitle(table),
-		() => app.store.set({ table: tableId(table) }),
-		{ class: "choice", "aria-current": table === current ? "true" : null, title: table.title || table.summary || null }),
+	return el("ul", null, ...found.map((table) => el("li", { class: table.key === "rows" ? null : "sub" },
+		button(table.key === "rows" ? table.command : table.key.replaceAll("_", " "),
+			() => app.store.set({ table: tableId(table) }), {
+				class: "choice", "aria-current": table === current ? "true" : null, title: table.title || table.summary || null,
+				"aria-label": tableTitle(table),
+			}),
 		el("span", { class: "muted number" }, count(table.rows.length)))));
 }
 
