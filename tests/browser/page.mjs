@@ -173,6 +173,23 @@ export async function showTab(page, tab) {
 	await settle(page);
 }
 
+/** Moments of each kind that the page has rows of: the first, one between, the last. */
+export function someMoments(page) {
+	return page.evaluate(async () => {
+		const { model } = globalThis.ebreportPage;
+		const sections = { spell: "spells", event: "events", path: "path", loss: "losses", sample: "samples" };
+		const found = [];
+
+		for (const [kind, section] of Object.entries(sections)) {
+			const { rows } = await model.load(section);
+
+			for (const index of new Set(rows ? [0, rows >> 1, rows - 1] : []))
+				found.push({ kind, index });
+		}
+		return found;
+	});
+}
+
 export async function axe(page, what) {
 	const source = require.resolve("axe-core/axe.min.js");
 

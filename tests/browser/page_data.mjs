@@ -4,7 +4,8 @@
 import { readFileSync } from "node:fs";
 import { Model } from "../../report/page/model.js";
 import { gunzip } from "../../report/page/provider.js";
-import { check, close, report, run, same, setting } from "./page.mjs";
+import { flattenRows, mergeSlices, nestRows, tablesOf } from "../../report/page/tabledata.js";
+import { check, close, report, run, same, setting, window } from "./page.mjs";
 
 const ELEMENT = /<script type="[^"]*" id="([^"]*)">([^<]*)<\/script>/g;
 
@@ -122,7 +123,60 @@ async function checkTime(name) {
 	same([model.from, model.to], [0, duration], name + ": its time");
 }
 
+/** Tables of the whole: the rows of the report. Some columns are put together for people, and JSON has
+ * their parts alone. */
+async function checkTables(name, least) {
+	const [model] = await modelsOf(name);
+	let compared = 0;
+
+	for (const table of tablesOf(model)) {
+		const { [table.key]: rows } = report(setting.pages[name].traces[0], ...table.command.split(" "));
+
+		if (!Array.isArray(rows) || table.left_out || table.rows.some((values) => values[table.columns.length]))
+			continue; // a tree, or cut
+		const columns = table.columns.filter(({ key }) => rows.some((row) => row[key] !== undefined));
+
+		same(flattenRows(nestRows(table, table.rows)).map(({ values }) => columns.map((column) => values[table.columns.indexOf(column)] ?? null)),
+			rows.map((row) => columns.map(({ key }) => row[key] ?? null)), name + ": " + table.command + ", " + table.key);
+		check(columns.length > table.columns.length / 3, name + ": " + table.command + ": columns " + columns.map(({ key }) => key));
+		compared++;
+	}
+	check(compared >= least, name + ": tables that were compared: " + compared);
+}
+
+/** Of a range: the rows that the report has for the same one. By key, where columns add up. */
+function compareRange(table, trace, range) {
+	const merged = mergeSlices(table, range);
+	const { [table.key]: rows } = report(trace, ...table.command.split(" "), ...window(merged));
+	const keys = table.columns.filter(({ merge }) => merge === "key");
+	const values = table.columns.filter(({ merge }) => merge && merge !== "key");
+	const byKey = (list, get) => sortKeys(Object.fromEntries(list.map((row) =>
+		[JSON.stringify(keys.map((column) => get(row, column) ?? null)), values.map((column) => get(row, column) ?? null)])));
+
+	same(byKey(merged.rows.map((row) => row.values), (row, column) => row[table.columns.indexOf(column)]),
+		byKey(rows, (row, column) => row[column.key]),
+		table.command + ", " + table.key + " from " + merged.from + " to " + merged.to);
+	return rows.length;
+}
+
+async function checkRanges(name, least) {
+	const [model] = await modelsOf(name), [trace] = setting.pages[name].traces;
+	const tables = tablesOf(model).filter((table) => table.slices?.length &&
+		!table.rows.some((values) => values[table.columns.length]));
+	let rows = 0;
+
+	for (const table of tables) {
+		const { slices } = table, n = slices.length;
+
+		for (const [first, last] of [[0, 0], [n >> 2, n >> 1], [n >> 1, n - 1], [0, n - 1]])
+			rows += compareRange(table, trace, { from: slices[first].from_ns, to: slices[last].to_ns });
+	}
+	check(tables.length >= least, name + ": tables of ranges: " + tables.map((table) => table.command));
+	check(rows > 0, name + ": rows of ranges");
+}
+
 async function work() {
+	await checkTables("work", 8);
 	await checkTime("work");
 	await checkSpells("work");
 	await checkSamples("work");

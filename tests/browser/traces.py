@@ -6,6 +6,7 @@ seed gives the same trace.
 
 import heapq
 import itertools
+import os
 import random
 
 MS = 1000000
@@ -291,7 +292,7 @@ def lossy():
 
 def write(path, rows):
     """In chunks of so many rows, so that of a file that is cut something remains."""
-    with open(path, "w", encoding="ascii") as file:
+    with open(path, "w", encoding="utf-8") as file:
         for i, row in enumerate(rows):
             file.write(row + ("\n" if (i + 1) % 1000 else "\n!seal\n"))
 
@@ -323,6 +324,14 @@ def hostile(kind):
     return work(ns=300 * MS, names=names)
 
 
+def kinds():
+    """A row or more of every kind, with values at their limits."""
+    with open(os.path.join(os.path.dirname(__file__), "../fixtures/kinds.txt"), encoding="utf-8") as file:
+        for line in file:
+            if not line.startswith("#"):
+                yield line.rstrip("\n")
+
+
 # By the name of a page. "cut" is made of the bytes of "work".
 TRACES = {"work": work, "other": lambda: work(seed=5), "crowd": crowd, "lossy": lossy,
-          **{kind: (lambda kind=kind: hostile(kind)) for kind in HOSTILE}}
+          "kinds": kinds, **{kind: (lambda kind=kind: hostile(kind)) for kind in HOSTILE}}

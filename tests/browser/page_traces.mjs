@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Pages of traces that are not as usual: a thousand threads, one that lost rows, one that is cut short,
+// one with values at their limits.
+import { check, open, run, same, set, showTab, someMoments, tabs } from "./page.mjs";
+
+async function everyTab(page) {
+	for (const tab of await tabs(page))
+		await showTab(page, tab);
+}
+
+/** In which text of the page a word is. */
+function hasText(page, text) {
+	return page.evaluate((word) => document.body.innerText.includes(word), text);
+}
+
+/** Each of a thousand threads can be chosen and found. */
+async function crowd() {
+	const page = await open("crowd");
+	const threads = await page.evaluate(() => globalThis.ebreportPage.model.get("threads").rows);
+
+	same(threads, 1000, "threads of the model");
+	await everyTab(page);
+	for (const thread of [0, 499, 999]) {
+		await set(page, { thread });
+		const label = await page.evaluate((i) => globalThis.ebreportPage.model.threadLabel(i), thread);
+
+		check(await hasText(page, label), "the chosen thread is named: " + label);
+	}
+	await page.context().close();
+}
+
+/** What was lost is said, and when. */
+async function lossy() {
+	const page = await open("lossy");
+
+	check(await hasText(page, "lost"), "what is first seen tells that rows were lost");
+	await everyTab(page);
+	await set(page, { moment: { kind: "loss", index: 0 } });
+	const text = await page.evaluate(() => document.getElementById("moment").innerText);
+
+	check(/sched_switch/.test(text) && /0\.600/.test(text) && /0\.800/.test(text), "which rows were lost, and when: " + text);
+	await page.context().close();
+}
+
+async function cut() {
+	const page = await open("cut");
+	const warnings = await page.evaluate(() => globalThis.ebreportPage.model.head.warnings);
+
+	check(warnings.length > 0, "a warning of the cut");
+	for (const warning of warnings)
+		check(await hasText(page, warning), "the page tells: " + warning);
+	await everyTab(page);
+	await page.context().close();
+}
+
+/** Of any number in any field. */
+async function kinds() {
+	const page = await open("kinds");
+
+	await everyTab(page);
+	for (const moment of await someMoments(page))
+		await set(page, { moment });
+	await set(page, { view: { from: 1000, to: 1001 }, range: { from: 0, to: 1 } });
+	await everyTab(page);
+	await page.context().close();
+}
+
+await run(crowd, lossy, cut, kinds);
