@@ -52,6 +52,15 @@ function createSearch(app) {
 	};
 }
 
+/** @param {import("./model.js").Model} model @param {number} func */
+function functionName(model, func) {
+	const funcs = model.get("funcs");
+
+	return funcs.rows ? model.string(funcs.name[func]) || "?" : "…";
+}
+
+const CHOSEN = ["range", "range2", "process", "thread", "frame", "text"];
+
 /** What is chosen, as [name, text, patch that undoes it]. @param {App} app @returns {[string, string, any][]} */
 function chosen(app) {
 	const { state } = app.store;
@@ -67,8 +76,8 @@ function chosen(app) {
 		list.push(["Process", model.processLabel(state.process), { process: null }]);
 	if (state.thread !== null)
 		list.push(["Thread", model.threadLabel(state.thread), { thread: null }]);
-	if (state.frame !== null && model.get("funcs").rows)
-		list.push(["Function", model.string(model.get("funcs").name[state.frame]), { frame: null }]);
+	if (state.frame !== null)
+		list.push(["Function", functionName(model, state.frame), { frame: null }]);
 	if (state.text)
 		list.push(["Search", state.text, { text: "" }]);
 	return list;
@@ -79,6 +88,9 @@ function createChips(app) {
 	const element = el("ul", { class: "chips", "aria-label": "Chosen" });
 	const show = () => {
 		const list = chosen(app);
+
+		if (app.store.state.frame !== null && !app.model.get("funcs").rows)
+			app.model.load("funcs").then(show, () => {}); // the view that needs it tells of damage
 
 		fill(element, ...list.map(([name, text, undo]) => el("li", { class: "chip" },
 			el("span", { class: "chip-name" }, name), el("bdi", { class: "chip-text", title: text }, text),
@@ -149,7 +161,8 @@ export function createHeader(app, keys) {
 			}
 			if (changed.has("text"))
 				search.update();
-			chips.show();
+			if (CHOSEN.some((key) => changed.has(key)))
+				chips.show();
 		},
 	};
 }

@@ -5,7 +5,7 @@ import { el, fill, button } from "./dom.js";
 /** @param {[string, string][]} keys */
 function keyList(keys) {
 	return el("dl", { class: "keys" }, ...keys.map(([key, text]) => el("div", null,
-		el("dt", null, ...key.split(" ").map((part) => el("kbd", null, part))), el("dd", null, text))));
+		el("dt", null, ...key.split(" ").map((part) => part === "…" ? " …" : el("kbd", null, part))), el("dd", null, text))));
 }
 
 /** @param {[string, [string, string][]][]} groups title and keys */

@@ -4,6 +4,7 @@ import { el, fill, put, button, bar } from "./dom.js";
 import { duration, count, timeText } from "./text.js";
 import { longestSteps, pathVerb, pathClass, pathSums } from "./path.js";
 import { commandLine, commandBox } from "./command.js";
+import { tablesOf } from "./tabledata.js";
 
 /** @typedef {import("./state.js").App} App */
 /** @typedef {import("./model.js").Model} Model */
@@ -145,59 +146,73 @@ function createFacts(model) {
 			el("div", null, el("dt", null, label), el("dd", null, el("bdi", null, text))))));
 }
 
-/** What the trace has, and how much of it is missing. @param {Model} model */
+/** @param {Model} model @param {string} key of a table of `ebreport info` @returns {Record<string, any>[]} its rows by column */
+function infoRows(model, key) {
+	const table = tablesOf(model).find((one) => one.command === "info" && one.key === key);
+
+	return (table?.rows || []).map((values) => Object.fromEntries(table?.columns.map((column, i) => [column.key, values[i]]) || []));
+}
+
+/** What was recorded, and what of it this machine lacked. @param {Model} model */
 function createSources(model) {
-	const sources = listOf(model.head.sources);
+	const sources = infoRows(model, "sources");
+	/** @param {string} status @param {string} label */
+	const line = (status, label) => {
+		const names = sources.filter((source) => source.status === status)
+			.map(({ name, detail }) => name + (detail ? " (" + detail + ")" : ""));
+
+		return names.length ? el("div", null, el("dt", null, label), el("dd", null, el("bdi", null, names.join(", ")))) : null;
+	};
+	const known = new Set(["on", "partial", "off"]);
+	const others = [...new Set(sources.map((source) => String(source.status)))].filter((status) => !known.has(status));
 
 	if (!sources.length)
 		return null;
-	return el("section", null, el("h2", null, "Sources"),
-		el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Sources" }, el("table", { class: "grid" },
-			el("thead", null, el("tr", null, el("th", { scope: "col" }, "Table"),
-				el("th", { scope: "col", class: "number" }, "Rows"), el("th", { scope: "col", class: "number" }, "Lost"))),
-			el("tbody", null, ...sources.map((source) => el("tr", null, el("th", { scope: "row" }, source.name),
-				el("td", { class: "number" }, count(source.rows)),
-				el("td", { class: "number" + (source.lost ? " bad" : "") }, count(source.lost || 0))))))));
+	return el("section", null, el("h2", null, "Sources"), el("dl", { class: "facts" },
+		line("on", "On"), line("partial", "In part"), ...others.map((status) => line(status, status)), line("off", "Off")));
 }
 
-const QUALITY = /** @type {Record<string, string>} */ ({
-	whole: "stacks that reach the first function", named: "frames with the name of a function",
-});
+/** What limits the figures: of stacks, of names, of rows. @param {App} app */
+function createQuality(app) {
+	const { model } = app, losses = infoRows(model, "losses");
+	const remarks = [...listOf(model.head.remarks),
+		...tablesOf(model).flatMap((table) => listOf(table.remarks)), ...listOf(model.head.tables_notes)];
+	const missing = losses.map(({ source, detail, reason, count: rows }) =>
+		source + ": " + (rows ? count(rows) + " rows lost, " : "rows may be missing, ") + (detail || reason));
 
-/** How far stacks and names can be trusted. @param {Model} model */
-function createQuality(model) {
-	const quality = model.head.quality || {};
-	const lines = Object.keys(QUALITY).filter((key) => Number.isFinite(quality[key]));
-	const remarks = listOf(model.head.remarks);
-
-	if (!lines.length && !remarks.length)
+	if (!remarks.length && !missing.length)
 		return null;
 	return el("section", null, el("h2", null, "Quality"),
-		el("ul", { class: "bars" }, ...lines.map((key) => el("li", null,
-			el("span", { class: "bars-value" }, quality[key].toFixed(1) + " %"), bar(quality[key]),
-			el("span", { class: "bars-text" }, QUALITY[key])))),
-		el("ul", { class: "remarks" }, ...remarks.map((text) => el("li", null, el("bdi", null, text)))));
+		el("ul", { class: "remarks" }, ...[...remarks, ...missing].map((text) => el("li", null, el("bdi", null, text)))),
+		el("p", { class: "related" }, missing.length > 0 && button("Losses", () =>
+			app.store.set({ tab: "tables", table: "info/losses" }), { class: "link" }), missing.length > 0 && " · ",
+		button("Names that are missing, and how to get them", () =>
+			app.store.set({ tab: "tables", table: "modules" }), { class: "link" })));
 }
 
-/** What needs names and the path comes when they are there. @param {App} app @param {HTMLElement} steps @param {HTMLElement} next */
-async function fillLater(app, steps, next) {
-	await Promise.all(["strings", "threads", "path"].map((name) => app.model.load(name)));
-	fill(steps, createSteps(app));
-	fill(next, createNext(app));
+/** What is in sections comes when these are there. @param {App} app @param {Record<string, HTMLElement>} places */
+async function fillLater(app, places) {
+	const { model } = app;
+
+	await Promise.all(["strings", "threads", "path"].map((name) => model.load(name)));
+	fill(places.steps, createSteps(app));
+	fill(places.next, createNext(app));
+	await model.load("tables");
+	fill(places.quality, createQuality(app));
+	fill(places.sources, createSources(model));
 }
 
 /** @param {App} app @returns {import("./state.js").View} */
 export function createOverview(app) {
 	const { model } = app;
-	const steps = el("div"), next = el("div");
+	const places = { steps: el("div"), next: el("div"), quality: el("div"), sources: el("div") };
 	const element = el("div", { class: "overview" });
 
 	put(element, createWarnings(model),
 		el("div", { class: "columns" },
-			el("div", { class: "column" }, createWhy(app), next, steps),
-			el("div", { class: "column" }, createFacts(model), createQuality(model), createSources(model))));
-	if (model.has("path"))
-		fillLater(app, steps, next).catch((error) => put(steps, el("p", { class: "message", role: "alert" },
-			"The path cannot be shown: " + error.message)));
+			el("div", { class: "column" }, createWhy(app), places.next, places.steps),
+			el("div", { class: "column" }, createFacts(model), places.quality, places.sources)));
+	fillLater(app, places).catch((error) => put(element, el("p", { class: "message", role: "alert" },
+		"A part of this cannot be shown: " + error.message)));
 	return { element, update: () => {} };
 }

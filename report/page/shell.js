@@ -20,7 +20,7 @@ import { openHelp } from "./help.js";
 
 const LEAST_AXIS = 80;
 const SHELL_KEYS = /** @type {[string, string][]} */ ([
-	["/", "search"], ["1 – 6", "tabs"], ["[ ]", "interval of the thread before, and behind"],
+	["/", "search"], ["1 2 …", "tabs"], ["[ ]", "interval of the thread before, and behind"],
 	["Escape", "close the panel of a moment, then clear the range"], ["?", "this list"],
 ]);
 
@@ -213,7 +213,7 @@ export class Shell {
 		this.header.update(new Set(["theme", "text"]));
 		await this.showTabs();
 		await this.names;
-		this.header.update(new Set());
+		this.header.update(new Set(["process", "thread", "frame"]));
 		await this.show(this.axis);
 		await this.showMoment();
 	}
@@ -237,7 +237,8 @@ export class Shell {
 		this.header.update(changed);
 		this.show(this.axis);
 		this.showTabs();
-		this.showMoment();
+		if (changed.has("moment") || !this.moment.element.hidden)
+			this.showMoment();
 		this.tell(changed);
 	}
 
