@@ -7,6 +7,8 @@ import { Shell, showFailure } from "./shell.js";
 import { createOverview } from "./overview.js";
 import { createProcesses } from "./processes.js";
 import { createTables } from "./tables.js";
+import { createFlame } from "./flame.js";
+import { createFunctions } from "./functions.js";
 import { createMoment } from "./moment.js";
 import { el } from "./dom.js";
 
@@ -17,6 +19,8 @@ const AXIS = /** @type {Place} */ ({
 });
 const TABS = /** @type {Place[]} */ ([
 	{ id: "overview", label: "Overview", sections: [], early: true, create: createOverview },
+	{ id: "flame", label: "Flame graph", sections: [], create: createFlame },
+	{ id: "functions", label: "Functions", sections: [], create: createFunctions },
 	{ id: "tables", label: "Tables", sections: ["tables"], create: createTables },
 	{ id: "processes", label: "Processes", sections: [], create: createProcesses },
 ]);
@@ -29,7 +33,7 @@ function initialState(model) {
 	return {
 		tab: "overview", view: { from: model.from, to: model.to }, range: null, range2: null,
 		process: null, thread: null, text: "", weight: "cpu", inverted: false, by: "name",
-		frame: null, pins: [], moment: null, theme: "auto", table: "", trace: 0,
+		frame: null, pins: [], moment: null, theme: "auto", table: "", flame: "", trace: 0,
 	};
 }
 

@@ -15,6 +15,7 @@
  * @property {string} weight of the flame graph: "cpu", "offcpu", "wall"
  * @property {boolean} inverted
  * @property {string} by "name", "process", "thread" or "none": what stacks begin with
+ * @property {string} [flame] choices of the flame graph, of FLAME_WORDS in profile.js, with dots between
  * @property {number | null} frame function that is chosen
  * @property {number[]} pins threads
  * @property {any} moment what was clicked on
@@ -54,7 +55,7 @@ const object = {
 const IN_HASH = /** @type {Record<string, {write: any, read: any}>} */ ({
 	tab: word, view: range, range: range, range2: range, process: number, thread: number,
 	text: word, weight: word, inverted: flag, by: word, frame: number, pins: numbers,
-	moment: object, theme: word, table: word, trace: number,
+	moment: object, theme: word, table: word, flame: word, trace: number,
 });
 
 /** Where the index of a moment points to. */
