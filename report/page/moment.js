@@ -6,6 +6,7 @@ import { duration, timeText, count, percent } from "./text.js";
 import { commandLine, commandBox } from "./command.js";
 import { reasonText, pathVerb } from "./path.js";
 import { lowerBound } from "./model.js";
+import { NODE_INLINED } from "./tree.js";
 
 /** @typedef {import("./state.js").App} App */
 /** @typedef {import("./model.js").Model} Model */
@@ -21,7 +22,6 @@ import { lowerBound } from "./model.js";
 
 const MOST_FRAMES = 64;
 const WAKES = ["", "by a thread", "by an interrupt", "by a soft interrupt"];
-const FRAME_INLINED = 1;
 const EVENT_FAILED = 1, EVENT_OPEN = 2, EVENT_TOGETHER = 4;
 const SPELL_LASTS = 1;
 /** What prints the rows of a kind of track. */
@@ -126,7 +126,7 @@ function createStack(model, node) {
 		return el("p", { class: "muted" }, "No stack was recorded.");
 	for (let at = node; at && left; at = nodes.parent[at], left--) {
 		const where = [model.string(funcs.object[nodes.func[at]]), lineText(model, at),
-			nodes.flags[at] & FRAME_INLINED ? "inlined" : ""].filter(Boolean).join(", ");
+			nodes.flags[at] & NODE_INLINED ? "inlined" : ""].filter(Boolean).join(", ");
 
 		list.append(el("li", null, el("bdi", { class: "frame-name" }, model.nodeName(at) || "?"),
 			where ? el("bdi", { class: "frame-where" }, where) : null));
