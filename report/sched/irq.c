@@ -24,46 +24,6 @@ struct irq_view {
 	struct nameless nameless;
 };
 
-/* NR_SOFTIRQS, as /proc/softirqs calls them. */
-static const char *const soft_names[] = {
-	"HI",	    "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
-	"IRQ_POLL", "TASKLET", "SCHED",	 "HRTIMER", "RCU",
-};
-
-/* By kind; lines and soft interrupts have numbers. Of x86, what /proc/interrupts calls them. */
-static const char *const kernel_names[] = {
-	[EBT_V_irq_kind_local_timer] = "LOC",
-	[EBT_V_irq_kind_reschedule] = "RES",
-	[EBT_V_irq_kind_call_function] = "CAL",
-	[EBT_V_irq_kind_call_function_single] = "CAL",
-	[EBT_V_irq_kind_irq_work] = "IWI",
-	[EBT_V_irq_kind_x86_platform_ipi] = "PLT",
-	[EBT_V_irq_kind_thermal_apic] = "TRM",
-	[EBT_V_irq_kind_threshold_apic] = "THR",
-	[EBT_V_irq_kind_deferred_error_apic] = "DFR",
-	[EBT_V_irq_kind_error_apic] = "ERR",
-	[EBT_V_irq_kind_spurious_apic] = "SPU",
-};
-#define N_KERNEL_NAMES (sizeof(kernel_names) / sizeof(kernel_names[0]))
-
-static void add_name(const struct irq_view *v, struct text *text, const struct irq_stat *stat)
-{
-	struct ebt_str line;
-
-	if (stat->kind == EBT_V_irq_kind_soft &&
-	    stat->number < sizeof(soft_names) / sizeof(soft_names[0])) {
-		text_cstr(text, soft_names[stat->number]);
-	} else if (stat->kind == EBT_V_irq_kind_line) {
-		line = irq_model_line(v->model, stat->number);
-		text_printf(text, "%" PRIu32 "%s", stat->number, line.len ? " " : "");
-		text_add(text, line.data, line.len);
-	} else if (stat->kind < N_KERNEL_NAMES && kernel_names[stat->kind]) {
-		text_cstr(text, kernel_names[stat->kind]);
-	} else {
-		text_printf(text, "%" PRIu32, stat->number);
-	}
-}
-
 #define IRQS(X)                                                                    \
 	X("cpu", "CPU", OUT_U64, out_u64(stat->cpu))                               \
 	X("kind", "KIND", OUT_STRING, out_cstr(text_get(&kind)))                   \
@@ -88,7 +48,7 @@ static struct ebt_error *put_irq(const struct irq_view *v, const struct irq_stat
 	const char *kind_name = ebt_value_name(&table->fields[EBT_F_irq_kind], stat->kind);
 	_cleanup_text_ struct text name = TEXT_INIT, kind = TEXT_INIT;
 
-	add_name(v, &name, stat);
+	irq_model_name_add(v->model, stat->kind, stat->number, &name);
 	if (kind_name)
 		text_cstr(&kind, kind_name);
 	else

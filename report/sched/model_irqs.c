@@ -2,6 +2,7 @@
 /* Interrupts, timers and work items in figures; see model_irqs.h. */
 #include "report/sched/model_irqs.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,4 +220,44 @@ struct ebt_str irq_model_line(const struct irq_model *m, uint32_t number)
 	if (!ebt_map_find(&m->by_line, number, &i))
 		return (struct ebt_str){ 0 };
 	return text_str(&m->lines[i].name);
+}
+
+/* NR_SOFTIRQS, as /proc/softirqs calls them. */
+static const char *const soft_names[] = {
+	"HI",	    "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
+	"IRQ_POLL", "TASKLET", "SCHED",	 "HRTIMER", "RCU",
+};
+
+/* By kind; lines and soft interrupts have numbers. Of x86, what /proc/interrupts calls them. */
+static const char *const kernel_names[] = {
+	[EBT_V_irq_kind_local_timer] = "LOC",
+	[EBT_V_irq_kind_reschedule] = "RES",
+	[EBT_V_irq_kind_call_function] = "CAL",
+	[EBT_V_irq_kind_call_function_single] = "CAL",
+	[EBT_V_irq_kind_irq_work] = "IWI",
+	[EBT_V_irq_kind_x86_platform_ipi] = "PLT",
+	[EBT_V_irq_kind_thermal_apic] = "TRM",
+	[EBT_V_irq_kind_threshold_apic] = "THR",
+	[EBT_V_irq_kind_deferred_error_apic] = "DFR",
+	[EBT_V_irq_kind_error_apic] = "ERR",
+	[EBT_V_irq_kind_spurious_apic] = "SPU",
+};
+#define N_KERNEL_NAMES (sizeof(kernel_names) / sizeof(kernel_names[0]))
+
+void irq_model_name_add(const struct irq_model *m, uint32_t kind, uint32_t number,
+			struct text *text)
+{
+	struct ebt_str line;
+
+	if (kind == EBT_V_irq_kind_soft && number < sizeof(soft_names) / sizeof(soft_names[0])) {
+		text_cstr(text, soft_names[number]);
+	} else if (kind == EBT_V_irq_kind_line) {
+		line = irq_model_line(m, number);
+		text_printf(text, "%" PRIu32 "%s", number, line.len ? " " : "");
+		text_add(text, line.data, line.len);
+	} else if (kind < N_KERNEL_NAMES && kernel_names[kind]) {
+		text_cstr(text, kernel_names[kind]);
+	} else {
+		text_printf(text, "%" PRIu32, number);
+	}
 }

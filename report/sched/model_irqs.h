@@ -69,5 +69,8 @@ DEFINE_CLEANUP(struct irq_model *, irq_model_destroy);
 
 /* Who handles a line; empty where that is not known. Several share one: with commas. */
 struct ebt_str irq_model_line(const struct irq_model *model, uint32_t number);
+/* Adds what an interrupt is called: "NET_RX", "11 virtio0", "LOC". */
+void irq_model_name_add(const struct irq_model *model, uint32_t kind, uint32_t number,
+			struct text *text);
 
 #endif
