@@ -3,6 +3,7 @@
 #include "report/page/page.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "report/page/private.h"
@@ -101,11 +102,116 @@ static struct ebt_error *put_warnings(struct page *page)
 	return NULL;
 }
 
+/* --- sources --- */
+
+#define MOST_SOURCES 1000
+
+struct sources {
+	struct json *json;
+	size_t n;
+};
+
+static struct ebt_error *put_source(void *arg, const struct ebt_row *row)
+{
+	const struct ebt_field *status = &row->batch->table->fields[EBT_F_source_status];
+	const struct ebt_str name = ebt_source_name(row), detail = ebt_source_detail(row);
+	const char *status_name = ebt_value_name(status, ebt_source_status(row));
+	struct sources *s = arg;
+
+	if (s->n++ == MOST_SOURCES)
+		return &trace_enough;
+	json_open_object(s->json);
+	json_put(s->json, "name", str, name.data, name.len);
+	json_put(s->json, "status", cstr, status_name ?: "unknown");
+	json_put(s->json, "detail", str, detail.data, detail.len);
+	json_end(s->json);
+	return NULL;
+}
+
+static struct ebt_error *put_sources(struct page *page)
+{
+	struct sources s = { &page->json, 0 };
+	struct ebt_error *err;
+
+	json_put(s.json, "sources", open_array);
+	err = trace_read_table(page->trace, EBT_T_source, TRACE_UNFILTERED | TRACE_QUIET,
+			       put_source, &s);
+	json_end(s.json);
+	return err;
+}
+
+static struct ebt_error *put_n_cpus(struct page *page)
+{
+	const char *cpus;
+	struct ebt_error *err = ebt_reader_meta(trace_reader(page->trace), "host.cpus", &cpus);
+	const unsigned long n = !err && cpus ? strtoul(cpus, NULL, 10) : 0;
+
+	if (n && n <= UINT16_MAX)
+		json_put(&page->json, "n_cpus", u64, n);
+	return err;
+}
+
+/* --- filters --- */
+
+static void add_option(struct text *text, const char *option, const char *value)
+{
+	text_printf(text, "%s--%s ", text->len ? " " : "", option);
+	text_shell(text, (struct ebt_str){ value, (uint32_t)strlen(value) });
+}
+
+static void add_numbers(struct text *text, const char *option, const struct option_u32s *list)
+{
+	char number[16];
+
+	for (size_t i = 0; i < list->n; i++) {
+		snprintf(number, sizeof(number), "%" PRIu32, list->v[i]);
+		add_option(text, option, number);
+	}
+}
+
+static void add_time(struct text *text, const char *option, const struct option_time *time)
+{
+	char value[48];
+
+	if (!time->set)
+		return;
+	if (time->percent)
+		snprintf(value, sizeof(value), "%.15g%%", 100 * time->share);
+	else
+		snprintf(value, sizeof(value), "%" PRIu64 "ns", time->ns);
+	add_option(text, option, value);
+}
+
+/* As a command line has them, to be repeated. */
+static struct ebt_error *put_filters(struct page *page)
+{
+	const struct options *o = page->report->options;
+	_cleanup_text_ struct text text = TEXT_INIT;
+
+	if (o->host)
+		add_option(&text, "host", o->host);
+	add_numbers(&text, "pid", &o->pids);
+	add_numbers(&text, "tid", &o->tids);
+	for (size_t i = 0; i < o->comms.n; i++)
+		add_option(&text, "comm", o->comms.v[i]);
+	add_time(&text, "from", &o->from);
+	add_time(&text, "to", &o->to);
+	if (o->kernel_threads)
+		text_cstr(&text, text.len ? " --kernel-threads" : "--kernel-threads");
+	json_put(&page->json, "filters", str, text_get(&text), text.len);
+	return text_error(&text);
+}
+
 struct ebt_error *page_put_facts(struct page *page)
 {
 	struct json *json = &page->json;
 	const char *file = page->report->options->file, *slash = strrchr(file, '/');
-	struct ebt_error *err = put_facts(page) ?: put_warnings(page);
+	struct ebt_error *err = put_facts(page) ?:
+				put_warnings(page) ?:
+				put_sources(page) ?:
+				put_n_cpus(page) ?:
+				put_filters(page) ?:
+				page_put_quality(page);
 
 	if (err)
 		return err;
@@ -118,6 +224,7 @@ struct ebt_error *page_put_facts(struct page *page)
 	json_put(json, "spells_ns", u64, page->within_ns);
 	json_put(json, "samples_ns", u64, page->samples_within_ns);
 	json_put(json, "path_ns", u64, page->path_least_ns);
+	page_put_events_said(page, json);
 	json_end(json);
 	put_started(page);
 	put_words(json);

@@ -94,8 +94,10 @@ static struct ebt_error *fill(struct page *page)
 {
 	return page_put_spells(page) ?:
 	       page_put_samples(page) ?:
-	       page_put_stacks(page) ?:
 	       page_put_path(page) ?:
+	       page_put_events(page) ?:
+	       page_put_counters(page) ?:
+	       page_put_stacks(page) ?:
 	       page_put_losses(page) ?:
 	       page_put_threads(page) ?:
 	       page_put_tables(page) ?:
@@ -107,6 +109,7 @@ struct ebt_error *page_create(struct report *report, struct page **ret)
 {
 	_cleanup_(page_destroyp) struct page *page = calloc(1, sizeof(*page));
 	const struct why_options options = { .quiet = true };
+	const uint64_t from = trace_from_ns(report->trace), to = trace_to_ns(report->trace);
 	uint64_t empty;
 	struct ebt_error *err;
 
@@ -117,8 +120,12 @@ struct ebt_error *page_create(struct report *report, struct page **ret)
 	page->start_ns = trace_start_ns(report->trace);
 	err = trace_names(page->trace, &page->names) ?:
 	      why_check_size(page->trace) ?:
-	      why_create(page->trace, &options, &page->why) ?:
-	      procs_create(page->trace, TRACE_QUIET, &page->procs) ?:
+	      why_create(page->trace, &options, &page->why);
+	if (err)
+		return err;
+	/* The graph needs what ended waits behind the window, and has looked at it. */
+	trace_look_at(page->trace, from, to);
+	err = procs_create(page->trace, TRACE_QUIET, &page->procs) ?:
 	      page_string(page, (struct ebt_str){ "", 0 }, &empty) ?:
 	      open_head(page) ?:
 	      fill(page) ?:
@@ -138,6 +145,7 @@ void page_destroy(struct page *page)
 		fclose(page->head_file);
 	free(page->head);
 	free(page->threads);
+	free(page->quality.by_node);
 	ebt_map_deinit(&page->by_task);
 	interned_deinit(&page->strings);
 	procs_destroy(page->procs);

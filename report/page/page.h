@@ -27,6 +27,35 @@ struct page_thread {
 	bool kernel, on_path;
 };
 
+/* Of the stacks of samples; see page_quality_sample(). */
+struct page_quality {
+	uint32_t *by_node; /* samples that ended at a node of the tree */
+	size_t n;
+	uint64_t user, whole; /* user stacks; of these, those that reach the root */
+};
+
+enum page_event_kind {
+	PAGE_SYSCALL,
+	PAGE_MARK,
+	PAGE_BLOCK,
+	PAGE_NET,
+	PAGE_DBUS,
+	PAGE_LOG,
+	PAGE_IRQ,
+	PAGE_FAULT,
+	PAGE_N_EVENT_KINDS,
+};
+
+/* What is not exact in events and points. */
+struct page_events_said {
+	uint64_t within_ns[PAGE_N_EVENT_KINDS]; /* those within such a time were put together */
+	uint64_t
+		details_ns; /* shorter system calls have no text, unless they failed; 0: all have */
+	uint64_t texts_left_out;
+	bool shared_tracks; /* there are too many for each to have one */
+	uint64_t points_ns; /* of each such time there are two points of a counter at most */
+};
+
 struct page {
 	struct report *report;
 	struct trace *trace;
@@ -44,7 +73,9 @@ struct page {
 	uint64_t within_ns;	    /* spells within such a time are put together; 0: none are */
 	uint64_t samples_within_ns; /* likewise samples of one stack and thread */
 	uint64_t path_least_ns;	    /* shorter segments of the path are left out */
-	struct json json;	    /* members of the trace's object in the head */
+	struct page_events_said events_said;
+	struct page_quality quality;
+	struct json json; /* members of the trace's object in the head */
 	char *head;
 	size_t head_len;
 	FILE *head_file;
@@ -75,6 +106,8 @@ struct ebt_error *page_put_spells(struct page *page);
 struct ebt_error *page_put_samples(struct page *page);
 struct ebt_error *page_put_stacks(struct page *page); /* behind whatever has stacks */
 struct ebt_error *page_put_path(struct page *page);
+struct ebt_error *page_put_events(struct page *page);
+struct ebt_error *page_put_counters(struct page *page);
 struct ebt_error *page_put_losses(struct page *page);
 struct ebt_error *page_put_threads(struct page *page);
 struct ebt_error *page_put_tables(struct page *page);

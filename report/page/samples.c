@@ -9,6 +9,7 @@
 #include "format/base/array.h"
 #include "format/base/compare.h"
 #include "report/page/page.h"
+#include "report/page/private.h"
 #include "report/trees/feed.h"
 
 /* Rows: some 4 MB of a page. */
@@ -41,6 +42,7 @@ static struct ebt_error *take_sample(void *arg, const struct ebt_row *row)
 	struct ebt_error *err =
 		calltree_place(why_graph_tree(s->page->why->graph), &stack, &node)
 			?: page_thread(s->page, stack.task, &thread)
+			?: page_quality_sample(s->page, node, ebt_sample_ustack(row))
 			?: ebt_array_reserve(&s->list, s->n, &s->capacity);
 
 	if (err)
