@@ -6,7 +6,7 @@ import { duration, timeText, count, percent } from "./text.js";
 import { commandLine, commandBox } from "./command.js";
 import { reasonText, pathVerb } from "./path.js";
 import { lowerBound } from "./model.js";
-import { NODE_INLINED } from "./tree.js";
+import { KIND_ROOT, NODE_INLINED } from "./tree.js";
 
 /** @typedef {import("./state.js").App} App */
 /** @typedef {import("./model.js").Model} Model */
@@ -124,7 +124,8 @@ function createStack(model, node) {
 
 	if (!node || node >= nodes.rows)
 		return el("p", { class: "muted" }, "No stack was recorded.");
-	for (let at = node; at && left; at = nodes.parent[at], left--) {
+	// The outermost is the name of the process.
+	for (let at = node; at && left && funcs.kind[nodes.func[at]] !== KIND_ROOT; at = nodes.parent[at], left--) {
 		const where = [model.string(funcs.object[nodes.func[at]]), lineText(model, at),
 			nodes.flags[at] & NODE_INLINED ? "inlined" : ""].filter(Boolean).join(", ");
 
@@ -224,9 +225,9 @@ function createCalls(app, thread, from, to) {
 /** "read(3</etc/passwd>) = 17". @param {Model} model @param {number} row */
 function callText(model, row) {
 	const events = model.get("events");
-	const detail = model.string(events.detail[row]);
+	const name = model.string(events.name[row]), detail = model.string(events.detail[row]);
 
-	return model.string(events.name[row]) + (detail.startsWith("(") ? "" : detail ? " " : "") + detail;
+	return detail.startsWith(name) ? detail : name + (detail ? " " + detail : "");
 }
 
 /**
@@ -276,7 +277,8 @@ function createSpell(app, moment, row) {
 /** @param {App} app @param {number} row */
 function createEvent(app, row) {
 	const { model } = app, events = model.get("events"), track = model.head.tracks?.[events.track[row]] || {};
-	const from = events.time[row], to = from + Math.max(events.dur[row], 1), flags = events.flags[row];
+	const from = events.time[row], flags = events.flags[row];
+	const to = from + events.dur[row] + 1; // the row of an event may be of its end, which --to leaves out
 	const thread = Number.isInteger(track.thread) ? track.thread : null;
 	const tid = thread === null ? null : model.get("threads").tid[thread];
 
@@ -284,7 +286,8 @@ function createEvent(app, row) {
 		el("p", { class: "call" }, el("code", null, callText(model, row))),
 		factList(["Thread", thread === null ? null : threadLink(app, thread, from)],
 			["Track", String(track.name || "")], ["At", timeLink(app, from)],
-			["For", flags & EVENT_OPEN ? "its end is not known" : events.dur[row] ? duration(events.dur[row]) : null],
+			["For", events.dur[row] ? duration(events.dur[row]) : null],
+			["End", flags & EVENT_OPEN ? "not known" : null],
 			["Result", flags & EVENT_FAILED ? "failed" : null],
 			["With", events.other[row] ? threadLink(app, events.other[row] - 1, from) : null],
 			["Rows", flags & EVENT_TOGETHER ? count(events.count[row]) + " short ones together" : null]),
@@ -308,7 +311,7 @@ function createPathStep(app, row) {
 		thread === null ? null : titledPart("System calls meanwhile", createCalls(app, thread, from, to)),
 		thread === null ? null : titledPart("What ran", createRan(app, thread, from, to)),
 		titledPart("Where it stopped", spell < 0 ? null : createStack(model, node)),
-		titledPart("The same on a terminal", commandBox(commandLine(app, "why --path", { range: { from, to }, tid: null }))),
+		titledPart("The same on a terminal", commandBox(commandLine(app, "why --path", {}))),
 		tid === null ? null : commandBox(commandLine(app, "wall", { range: { from, to }, tid })));
 }
 

@@ -155,7 +155,7 @@ function infoRows(model, key) {
 
 /** What was recorded, and what of it this machine lacked. @param {Model} model */
 function createSources(model) {
-	const sources = infoRows(model, "sources");
+	const sources = listOf(model.head.sources);
 	/** @param {string} status @param {string} label */
 	const line = (status, label) => {
 		const names = sources.filter((source) => source.status === status)
@@ -172,22 +172,37 @@ function createSources(model) {
 		line("on", "On"), line("partial", "In part"), ...others.map((status) => line(status, status)), line("off", "Off")));
 }
 
-/** What limits the figures: of stacks, of names, of rows. @param {App} app */
-function createQuality(app) {
-	const { model } = app, losses = infoRows(model, "losses");
-	const remarks = [...listOf(model.head.remarks),
-		...tablesOf(model).flatMap((table) => listOf(table.remarks)), ...listOf(model.head.tables_notes)];
-	const missing = losses.map(({ source, detail, reason, count: rows }) =>
-		source + ": " + (rows ? count(rows) + " rows lost, " : "rows may be missing, ") + (detail || reason));
+const QUALITY = /** @type {[string, string][]} */ ([
+	["whole", "stacks that reach the first function"], ["named", "frames with the name of a function"],
+]);
 
-	if (!remarks.length && !missing.length)
-		return null;
+/** How far stacks and names can be trusted, and what is to be said of figures. @param {App} app @param {HTMLElement} limits */
+function createQuality(app, limits) {
+	const { head } = app.model, quality = head.quality || {};
+
 	return el("section", null, el("h2", null, "Quality"),
-		el("ul", { class: "remarks" }, ...[...remarks, ...missing].map((text) => el("li", null, el("bdi", null, text)))),
-		el("p", { class: "related" }, missing.length > 0 && button("Losses", () =>
-			app.store.set({ tab: "tables", table: "info/losses" }), { class: "link" }), missing.length > 0 && " · ",
-		button("Names that are missing, and how to get them", () =>
-			app.store.set({ tab: "tables", table: "modules" }), { class: "link" })));
+		el("ul", { class: "bars" }, ...QUALITY.filter(([key]) => Number.isFinite(quality[key])).map(([key, text]) => el("li", null,
+			el("span", { class: "bars-value" }, quality[key].toFixed(1) + " %"), bar(quality[key]),
+			el("span", { class: "bars-text" }, text)))),
+		el("p", null, button("Names that are missing, and how to get them", () =>
+			app.store.set({ tab: "tables", table: "modules" }), { class: "link" })),
+		createRemarks(listOf(head.remarks)), limits);
+}
+
+/** @param {string[]} remarks */
+function createRemarks(remarks) {
+	return el("ul", { class: "remarks" }, ...remarks.map((text) => el("li", null, el("bdi", null, text))));
+}
+
+/** What reports have to say of their own rows. @param {App} app */
+function createLimits(app) {
+	const { model } = app;
+	const missing = infoRows(model, "losses").map(({ source, detail, reason, count: rows }) =>
+		source + ": " + (rows ? count(rows) + " rows lost, " : "rows may be missing, ") + (detail || reason));
+	const remarks = [...tablesOf(model).flatMap((table) => listOf(table.remarks)), ...listOf(model.head.tables_notes)];
+
+	return el("div", null, createRemarks([...remarks, ...missing]), missing.length > 0 && el("p", { class: "related" },
+		button("What was lost, and when", () => app.store.set({ tab: "tables", table: "info/losses" }), { class: "link" })));
 }
 
 /** What is in sections comes when these are there. @param {App} app @param {Record<string, HTMLElement>} places */
@@ -198,20 +213,19 @@ async function fillLater(app, places) {
 	fill(places.steps, createSteps(app));
 	fill(places.next, createNext(app));
 	await model.load("tables");
-	fill(places.quality, createQuality(app));
-	fill(places.sources, createSources(model));
+	fill(places.limits, createLimits(app));
 }
 
 /** @param {App} app @returns {import("./state.js").View} */
 export function createOverview(app) {
 	const { model } = app;
-	const places = { steps: el("div"), next: el("div"), quality: el("div"), sources: el("div") };
+	const places = { steps: el("div"), next: el("div"), limits: el("div") };
 	const element = el("div", { class: "overview" });
 
 	put(element, createWarnings(model),
 		el("div", { class: "columns" },
 			el("div", { class: "column" }, createWhy(app), places.next, places.steps),
-			el("div", { class: "column" }, createFacts(model), places.quality, places.sources)));
+			el("div", { class: "column" }, createFacts(model), createQuality(app, places.limits), createSources(model))));
 	fillLater(app, places).catch((error) => put(element, el("p", { class: "message", role: "alert" },
 		"A part of this cannot be shown: " + error.message)));
 	return { element, update: () => {} };

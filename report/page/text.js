@@ -21,7 +21,7 @@ export function bytes(n) {
 
 /** Seconds since the start of the trace: "1.234567". @param {number} ns */
 export function timeText(ns) {
-	return (ns / 1e9).toFixed(6);
+	return (Math.trunc(ns / 1e3) / 1e6).toFixed(6); // cut, and not rounded
 }
 
 /** @param {number} n */
