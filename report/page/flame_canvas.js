@@ -122,6 +122,7 @@ export class FlamePicture {
 		this.space = document.createElement("div");
 		this.space.className = "flame-space";
 		this.canvas.className = "flame-canvas";
+		this.canvas.setAttribute("aria-hidden", "true"); // what is selected is said in words
 		this.space.append(this.canvas);
 		scroller.append(this.space);
 		/** @type {Shape | null} */

@@ -86,6 +86,8 @@ export function correctState(patch, model) {
 	patch.pins = patch.pins.filter((/** @type {any} */ thread) => below(thread, "threads"));
 	if (!["auto", "light", "dark"].includes(patch.theme))
 		patch.theme = "auto";
+	if (!["cpu", "offcpu", "wall"].includes(patch.weight) && !patch.weight.includes(":"))
+		patch.weight = "cpu"; // those with a colon are of tables with stacks
 	if (moment !== null && !(typeof moment === "object" && Object.hasOwn(MOMENTS, moment.kind) &&
 			below(moment.index, MOMENTS[moment.kind])))
 		patch.moment = null;

@@ -68,7 +68,8 @@ function chosenThreads(model, state, kernel) {
 /** @param {Model} model @param {State} state @param {{from: number, to: number} | null} range @returns {Selection} */
 export function selectionOf(model, state, range) {
 	return {
-		from: range ? range.from : model.from, to: range ? range.to : model.to,
+		// A range ends before its end; the whole has the last row, too.
+		from: range ? range.from : model.from, to: range ? range.to : Infinity,
 		threads: chosenThreads(model, state, state.weight !== "offcpu" && state.weight !== "wall"),
 	};
 }
