@@ -10,12 +10,13 @@ import { createTables } from "./tables.js";
 import { createFlame } from "./flame.js";
 import { createFunctions } from "./functions.js";
 import { createMoment } from "./moment.js";
-import { el } from "./dom.js";
+import { createAxis } from "./axis.js";
+import { stateAt } from "./spans.js";
 
 /** @typedef {import("./shell.js").Place} Place */
 
 const AXIS = /** @type {Place} */ ({
-	id: "axis", label: "Time axis", sections: [], create: () => ({ element: el("div"), update: () => {} }),
+	id: "axis", label: "Time axis", sections: ["spells", "path"], create: createAxis,
 });
 const TABS = /** @type {Place[]} */ ([
 	{ id: "overview", label: "Overview", sections: [], early: true, create: createOverview },
@@ -65,7 +66,7 @@ async function start() {
 	const shell = new Shell(app, painted().then(() => loadNames(models)), AXIS, TABS, MOMENT);
 
 	globalThis.addEventListener("hashchange", () => store.readHash());
-	/** @type {any} */ (globalThis).ebreportPage = { ...app, shell };
+	/** @type {any} */ (globalThis).ebreportPage = { ...app, shell, stateAt };
 	await shell.showAll();
 	document.documentElement.dataset.ready = "1";
 }
