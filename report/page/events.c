@@ -259,7 +259,8 @@ static struct ebt_error *put_event(struct page_events *events, struct page_rows 
 	struct ebt_error *err =
 		(many ? page_cstr(page, kinds[kind].many, &name)
 		      : page_string(page, interned_get(&events->texts, event->name), &name))
-			?: page_string(page, detail, &detail_number);
+			?: page_string(page, detail, &detail_number)
+			?: page_use_node(page, event->node);
 
 	return err ? err
 		   : page_row(section, event->track, page_clamp(page_time(page, event->time)),

@@ -46,6 +46,16 @@ struct ebt_error *page_thread(struct page *page, const struct ebt_task *task, ui
 	return NULL;
 }
 
+struct ebt_error *page_use_node(struct page *page, uint32_t node)
+{
+	struct ebt_error *err =
+		ebt_array_reserve_zeroed(&page->used_nodes, node, &page->n_used_nodes);
+
+	if (!err)
+		page->used_nodes[node] = true;
+	return err;
+}
+
 struct ebt_error *page_put_strings(struct page *page)
 {
 	static const struct page_column columns[] = {
@@ -145,6 +155,7 @@ void page_destroy(struct page *page)
 		fclose(page->head_file);
 	free(page->head);
 	free(page->threads);
+	free(page->used_nodes);
 	free(page->quality.by_node);
 	ebt_map_deinit(&page->by_task);
 	interned_deinit(&page->strings);

@@ -68,6 +68,8 @@ struct page {
 	uint32_t n_threads;
 	size_t threads_capacity;
 	struct ebt_map by_task; /* ebt_task.id to that number */
+	bool *used_nodes;	/* of the tree; see page_use_node() */
+	size_t n_used_nodes;
 	struct page_rows *sections[PAGE_MAX_SECTIONS];
 	size_t n_sections;
 	uint64_t within_ns;	    /* spells within such a time are put together; 0: none are */
@@ -94,6 +96,9 @@ struct ebt_error *page_add_rows(struct page *page, const char *name,
 struct ebt_error *page_string(struct page *page, struct ebt_str s, uint64_t *ret);
 /* 1 + the number of a thread of the page, which it gets where it has none yet; 0 of NULL. */
 struct ebt_error *page_thread(struct page *page, const struct ebt_task *task, uint64_t *ret);
+
+/* The stack that ends at this node of the tree is in the page: it and its callers are written. */
+struct ebt_error *page_use_node(struct page *page, uint32_t node);
 
 static inline uint64_t page_time(const struct page *page, uint64_t time)
 {

@@ -118,8 +118,9 @@ static struct ebt_error *put_rows(const struct samples *s)
 	for (size_t i = 0; !err && i < s->n; i++) {
 		const struct page_sample *sample = &s->list[i];
 
-		err = page_row(rows, page_time(s->page, sample->time), sample->thread, sample->cpu,
-			       sample->node, sample->weight, sample->count);
+		err = page_use_node(s->page, sample->node)
+			      ?: page_row(rows, page_time(s->page, sample->time), sample->thread,
+					  sample->cpu, sample->node, sample->weight, sample->count);
 	}
 	return err;
 }

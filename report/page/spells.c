@@ -120,7 +120,8 @@ static struct ebt_error *put_row(struct page *page, struct page_rows *section, u
 	const struct why_spell *spell = joined->longest;
 	uint64_t waker, object;
 	struct ebt_error *err =
-		find_waker(page, spell, &waker)
+		page_use_node(page, spell->node)
+			?: find_waker(page, spell, &waker)
 			?: page_string(page,
 				       why_object_name(why_graph_objects(page->why->graph),
 						       spell->object),

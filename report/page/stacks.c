@@ -2,6 +2,8 @@
 /* Stacks of a page: functions, and the tree of calls that they make. */
 #include "report/page/page.h"
 
+#include <stdlib.h>
+
 #include "report/page/private.h"
 
 static const struct page_column func_columns[] = {
@@ -19,53 +21,90 @@ static const struct page_column node_columns[] = {
 #define NODE_RECURSIVE 2 /* calls of itself are folded into it */
 #define NODE_RECORDER  4 /* what the recorder did itself */
 
-static struct ebt_error *put_funcs(struct page *page, const struct calltree *tree)
+/* Numbers of nodes and functions are those of the tree. What no stack of the page leads through is
+ * a row of zeros: the tree may have stacks from behind the window and of processes that a filter
+ * leaves out. */
+struct used {
+	const struct calltree_node *nodes;
+	const struct calltree_func *funcs;
+	uint32_t n_nodes, n_funcs;
+	bool *node, *func;
+};
+
+/* A parent has a lower number than its children. */
+static void mark_used(const struct page *page, struct used *used)
+{
+	for (uint32_t i = used->n_nodes; i-- > 1;) {
+		if (i < page->n_used_nodes && page->used_nodes[i])
+			used->node[i] = true;
+		if (!used->node[i])
+			continue;
+		used->node[used->nodes[i].parent] = true;
+		used->func[used->nodes[i].func] = true;
+	}
+}
+
+static struct ebt_error *put_funcs(struct page *page, const struct used *used)
 {
 	struct page_rows *section;
-	uint32_t n;
-	const struct calltree_func *funcs = calltree_funcs(tree, &n);
 	struct ebt_error *err =
 		page_add_rows(page, "funcs", func_columns,
 			      sizeof(func_columns) / sizeof(func_columns[0]), &section);
 
-	for (uint32_t i = 0; !err && i < n; i++) {
-		uint64_t name, object;
+	for (uint32_t i = 0; !err && i < used->n_funcs; i++) {
+		uint64_t name = 0, object = 0;
 
-		err = page_cstr(page, funcs[i].name, &name)
-			      ?: page_cstr(page, funcs[i].object, &object);
+		if (used->func[i])
+			err = page_cstr(page, used->funcs[i].name, &name)
+				      ?: page_cstr(page, used->funcs[i].object, &object);
 		if (!err)
-			err = page_row(section, name, object, funcs[i].kind);
+			err = page_row(section, name, object,
+				       used->func[i] ? used->funcs[i].kind : 0);
 	}
 	return err;
 }
 
-static struct ebt_error *put_nodes(struct page *page, const struct calltree *tree)
+static struct ebt_error *put_node(struct page *page, struct page_rows *section,
+				  const struct calltree_node *node)
+{
+	const unsigned int flags = (node->inlined ? NODE_INLINED : 0) |
+				   (node->recursive ? NODE_RECURSIVE : 0) |
+				   (node->recorder ? NODE_RECORDER : 0);
+	uint64_t file;
+	struct ebt_error *err = page_cstr(page, node->file ? node->file : "", &file);
+
+	return err ? err
+		   : page_row(section, node->parent, node->func, file, node->line_first, flags);
+}
+
+static struct ebt_error *put_nodes(struct page *page, const struct used *used)
 {
 	struct page_rows *section;
-	uint32_t n;
-	const struct calltree_node *nodes = calltree_nodes(tree, &n);
 	struct ebt_error *err =
 		page_add_rows(page, "nodes", node_columns,
 			      sizeof(node_columns) / sizeof(node_columns[0]), &section);
 
-	for (uint32_t i = 0; !err && i < n; i++) {
-		const struct calltree_node *node = &nodes[i];
-		const unsigned int flags = (node->inlined ? NODE_INLINED : 0) |
-					   (node->recursive ? NODE_RECURSIVE : 0) |
-					   (node->recorder ? NODE_RECORDER : 0);
-		uint64_t file;
-
-		err = page_cstr(page, node->file ? node->file : "", &file);
-		if (!err)
-			err = page_row(section, node->parent, node->func, file, node->line_first,
-				       flags);
-	}
+	for (uint32_t i = 0; !err && i < used->n_nodes; i++)
+		err = used->node[i] ? put_node(page, section, &used->nodes[i])
+				    : page_row(section, 0, 0, 0, 0, 0);
 	return err;
 }
 
 struct ebt_error *page_put_stacks(struct page *page)
 {
 	const struct calltree *tree = why_graph_tree(page->why->graph);
+	struct used used = { 0 };
+	struct ebt_error *err = &ebt_enomem;
 
-	return put_funcs(page, tree) ?: put_nodes(page, tree);
+	used.nodes = calltree_nodes(tree, &used.n_nodes);
+	used.funcs = calltree_funcs(tree, &used.n_funcs);
+	used.node = calloc(used.n_nodes + 1, sizeof(*used.node));
+	used.func = calloc(used.n_funcs + 1, sizeof(*used.func));
+	if (used.node && used.func) {
+		mark_used(page, &used);
+		err = put_funcs(page, &used) ?: put_nodes(page, &used);
+	}
+	free(used.node);
+	free(used.func);
+	return err;
 }
