@@ -50,6 +50,7 @@ static void add_key(struct rows *r, size_t level, bool labelled)
 		struct out_column *column = &r->columns[r->n_columns];
 
 		*column = key->columns[i];
+		column->flags |= OUT_KEY;
 		if (r->label && level < r->n_keys)
 			column->flags |= OUT_PARENT;
 		if (labelled && !(column->flags & GROUP_BESIDE))
@@ -61,10 +62,10 @@ static void add_key(struct rows *r, size_t level, bool labelled)
 static void add_columns(struct rows *r)
 {
 	if (r->label)
-		r->columns[r->n_columns++] =
-			(struct out_column){ "label",
-					     group_key(r->g->table, r->set->levels[0].key)->header,
-					     OUT_STRING, OUT_TEXT_ONLY | OUT_INDENT | OUT_FLEX };
+		r->columns[r->n_columns++] = (struct out_column){
+			"label", group_key(r->g->table, r->set->levels[0].key)->header, OUT_STRING,
+			OUT_TEXT_ONLY | OUT_INDENT | OUT_FLEX | OUT_KEY
+		};
 	for (size_t i = 0; i < r->set->n_levels; i++)
 		add_key(r, i, r->label && (!i || i == r->n_keys));
 	r->figures = r->g->columns;

@@ -370,34 +370,34 @@ static const struct group_own own[] = {
 
 #define ALL (OUT_DETAIL | GROUP_ABOVE)
 
-#define FIGURES(X)                                                                               \
-	X("ios", "IOS", OUT_U64, out_u64(sum->total.count))                                      \
-	X("bytes", "BYTES", OUT_BYTES, out_u64(sum->n[BYTES]), OUT_SORT)                         \
-	X("sync_ios", "SYNC", OUT_U64, out_u64(sum->n[SYNC]))                                    \
-	X("async_ios", "ASYNC", OUT_U64, out_u64(sum->total.count - sum->n[SYNC]), 0, 112)       \
-	X("merges", "MERGED", OUT_U64, out_u64(sum->n[MERGES]), 0, 120)                          \
-	X("p50_ns", "P50", OUT_DURATION, out_percentile(&sum->total, 50), 0, 90)                 \
-	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->total, 99))                        \
-	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->total), 0, 100)                       \
-	X("queue_p50_ns", "QUEUE-P50", OUT_DURATION, out_percentile(&sum->queue, 50), 0, 150)    \
-	X("queue_p99_ns", "QUEUE-P99", OUT_DURATION, out_percentile(&sum->queue, 99))            \
-	X("queue_max_ns", "QUEUE-MAX", OUT_DURATION, out_maximum(&sum->queue), 0, 170)           \
-	X("device_p50_ns", "DEVICE-P50", OUT_DURATION, out_percentile(&sum->device, 50), 0, 140) \
-	X("device_p99_ns", "DEVICE-P99", OUT_DURATION, out_percentile(&sum->device, 99))         \
-	X("device_max_ns", "DEVICE-MAX", OUT_DURATION, out_maximum(&sum->device), 0, 160)        \
-	X("read_bytes", NULL, OUT_BYTES, out_u64(sum->n[READ_BYTES]), ALL)                       \
-	X("write_bytes", NULL, OUT_BYTES, out_u64(sum->n[WRITE_BYTES]), ALL)                     \
-	X("read_ios", NULL, OUT_U64, out_u64(sum->n[READ_IOS]), ALL)                             \
-	X("write_ios", NULL, OUT_U64, out_u64(sum->n[WRITE_IOS]), ALL)                           \
-	X("total_ns", NULL, OUT_DURATION, out_u64(sum->total.sum), OUT_DETAIL)                   \
-	X("queue_total_ns", NULL, OUT_DURATION, out_u64(sum->queue.sum), OUT_DETAIL)             \
-	X("device_total_ns", NULL, OUT_DURATION, out_u64(sum->device.sum), OUT_DETAIL)           \
-	X("waited_ns", NULL, OUT_DURATION, out_u64(sum->n[WAITED_NS]), ALL)                      \
-	X("requeues", NULL, OUT_U64, out_u64(sum->n[REQUEUES]), OUT_DETAIL)                      \
-	X("errors", NULL, OUT_U64, out_u64(sum->n[ERRORS]), OUT_DETAIL)                          \
-	X("in_flight", NULL, OUT_U64, out_u64(sum->n[IN_FLIGHT]), OUT_DETAIL)                    \
-	X("dirtier_ios", NULL, OUT_U64, out_u64(sum->n[DIRTIER_IOS]), ALL)                       \
-	X("unknown_ios", NULL, OUT_U64, out_u64(sum->n[UNKNOWN_IOS]), ALL)
+#define FIGURES(X)                                                                                \
+	X("ios", "IOS", OUT_U64, out_u64(sum->total.count), OUT_ADDS)                             \
+	X("bytes", "BYTES", OUT_BYTES, out_u64(sum->n[BYTES]), OUT_SORT | OUT_ADDS)               \
+	X("sync_ios", "SYNC", OUT_U64, out_u64(sum->n[SYNC]), OUT_ADDS)                           \
+	X("async_ios", "ASYNC", OUT_U64, out_u64(sum->total.count - sum->n[SYNC]), OUT_ADDS, 112) \
+	X("merges", "MERGED", OUT_U64, out_u64(sum->n[MERGES]), OUT_ADDS, 120)                    \
+	X("p50_ns", "P50", OUT_DURATION, out_percentile(&sum->total, 50), 0, 90)                  \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->total, 99))                         \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->total), OUT_PEAK, 100)                 \
+	X("queue_p50_ns", "QUEUE-P50", OUT_DURATION, out_percentile(&sum->queue, 50), 0, 150)     \
+	X("queue_p99_ns", "QUEUE-P99", OUT_DURATION, out_percentile(&sum->queue, 99))             \
+	X("queue_max_ns", "QUEUE-MAX", OUT_DURATION, out_maximum(&sum->queue), OUT_PEAK, 170)     \
+	X("device_p50_ns", "DEVICE-P50", OUT_DURATION, out_percentile(&sum->device, 50), 0, 140)  \
+	X("device_p99_ns", "DEVICE-P99", OUT_DURATION, out_percentile(&sum->device, 99))          \
+	X("device_max_ns", "DEVICE-MAX", OUT_DURATION, out_maximum(&sum->device), OUT_PEAK, 160)  \
+	X("read_bytes", NULL, OUT_BYTES, out_u64(sum->n[READ_BYTES]), ALL | OUT_ADDS)             \
+	X("write_bytes", NULL, OUT_BYTES, out_u64(sum->n[WRITE_BYTES]), ALL | OUT_ADDS)           \
+	X("read_ios", NULL, OUT_U64, out_u64(sum->n[READ_IOS]), ALL | OUT_ADDS)                   \
+	X("write_ios", NULL, OUT_U64, out_u64(sum->n[WRITE_IOS]), ALL | OUT_ADDS)                 \
+	X("total_ns", NULL, OUT_DURATION, out_u64(sum->total.sum), OUT_DETAIL | OUT_ADDS)         \
+	X("queue_total_ns", NULL, OUT_DURATION, out_u64(sum->queue.sum), OUT_DETAIL | OUT_ADDS)   \
+	X("device_total_ns", NULL, OUT_DURATION, out_u64(sum->device.sum), OUT_DETAIL | OUT_ADDS) \
+	X("waited_ns", NULL, OUT_DURATION, out_u64(sum->n[WAITED_NS]), ALL | OUT_ADDS)            \
+	X("requeues", NULL, OUT_U64, out_u64(sum->n[REQUEUES]), OUT_DETAIL | OUT_ADDS)            \
+	X("errors", NULL, OUT_U64, out_u64(sum->n[ERRORS]), OUT_DETAIL | OUT_ADDS)                \
+	X("in_flight", NULL, OUT_U64, out_u64(sum->n[IN_FLIGHT]), OUT_DETAIL)                     \
+	X("dirtier_ios", NULL, OUT_U64, out_u64(sum->n[DIRTIER_IOS]), ALL | OUT_ADDS)             \
+	X("unknown_ios", NULL, OUT_U64, out_u64(sum->n[UNKNOWN_IOS]), ALL | OUT_ADDS)
 
 #define FIGURES_AND_DEPTH(X)                                                                      \
 	FIGURES(X)                                                                                \

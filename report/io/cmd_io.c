@@ -264,24 +264,26 @@ static uint64_t average(const struct io_sum *sum)
 }
 
 #define FIGURES(X)                                                                                \
-	X("opens", "OPENS", OUT_U64, out_u64(sum->opens))                                         \
-	X("failed_opens", "FAILED", OUT_U64, out_u64(sum->failed))                                \
-	X("reads", "READS", OUT_U64, out_u64(sum->reads))                                         \
-	X("read_bytes", "READ", OUT_BYTES, out_u64(sum->read_bytes))                              \
-	X("writes", "WRITES", OUT_U64, out_u64(sum->writes))                                      \
-	X("write_bytes", "WRITTEN", OUT_BYTES, out_u64(sum->write_bytes))                         \
+	X("opens", "OPENS", OUT_U64, out_u64(sum->opens), OUT_ADDS)                               \
+	X("failed_opens", "FAILED", OUT_U64, out_u64(sum->failed), OUT_ADDS)                      \
+	X("reads", "READS", OUT_U64, out_u64(sum->reads), OUT_ADDS)                               \
+	X("read_bytes", "READ", OUT_BYTES, out_u64(sum->read_bytes), OUT_ADDS)                    \
+	X("writes", "WRITES", OUT_U64, out_u64(sum->writes), OUT_ADDS)                            \
+	X("write_bytes", "WRITTEN", OUT_BYTES, out_u64(sum->write_bytes), OUT_ADDS)               \
 	X("other_calls", "OTHER", OUT_U64, out_u64(sum->others), 0, 90)                           \
-	X("total_ns", "TOTAL", OUT_DURATION, out_u64(sum->ns), OUT_SORT)                          \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(sum->ns), OUT_SORT | OUT_ADDS)               \
 	X("off_cpu_ns", "OFF-CPU", OUT_DURATION, out_u64_if(v->off_known, sum->off_ns), 0, 80)    \
 	X("in_order_percent", "IN-ORDER-%", OUT_PERCENT,                                          \
 	  out_f64_if(sum->follow, per_cent(sum->in_order, sum->follow)), 0, 100)                  \
 	X("avg_bytes", "AVG", OUT_BYTES, out_u64_if(sum->reads + sum->writes, average(sum)), 0,   \
 	  110)                                                                                    \
-	X("faults", "FAULTS", OUT_U64, out_u64_if(v->has[HAS_FAULTS], sum->faults), 0, 85)        \
-	X("pages_in", "PAGES-IN", OUT_U64, out_u64_if(v->has[HAS_CACHE], sum->pages), 0, 95)      \
-	X("disk_bytes", "DISK", OUT_BYTES, out_u64_if(v->has[HAS_BLOCK], sum->disk_bytes), 0, 84) \
-	X("max_bytes", "MAX", OUT_BYTES, out_u64_if(sum->reads + sum->writes, sum->max_bytes), 0, \
-	  111)
+	X("faults", "FAULTS", OUT_U64, out_u64_if(v->has[HAS_FAULTS], sum->faults), OUT_ADDS, 85) \
+	X("pages_in", "PAGES-IN", OUT_U64, out_u64_if(v->has[HAS_CACHE], sum->pages), OUT_ADDS,   \
+	  95)                                                                                     \
+	X("disk_bytes", "DISK", OUT_BYTES, out_u64_if(v->has[HAS_BLOCK], sum->disk_bytes),        \
+	  OUT_ADDS, 84)                                                                           \
+	X("max_bytes", "MAX", OUT_BYTES, out_u64_if(sum->reads + sum->writes, sum->max_bytes),    \
+	  OUT_PEAK, 111)
 
 static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)
 {

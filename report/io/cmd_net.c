@@ -37,18 +37,19 @@ static struct ebt_error *merge(void *to, const void *from)
 	return NULL;
 }
 
-#define SUMS(X)                                                                     \
-	X("tx_bytes", "SENT", OUT_BYTES, out_u64(sum->tx_bytes), OUT_SORT)          \
-	X("rx_bytes", "RECEIVED", OUT_BYTES, out_u64(sum->rx_bytes))                \
-	X("sends", "SENDS", OUT_U64, out_u64(sum->sends), OUT_OPTIONAL)             \
-	X("receives", "RECEIVES", OUT_U64, out_u64(sum->receives), OUT_OPTIONAL)    \
-	X("connects", "CONNECTS", OUT_U64, out_u64(sum->connects))                  \
-	X("connects_failed", "FAILED", OUT_U64, out_u64(sum->failed))               \
-	X("accepts", "ACCEPTS", OUT_U64, out_u64(sum->accepts))                     \
-	X("retransmits", "RETRANS", OUT_U64, out_u64(sum->retransmits))             \
-	X("resets", "RESETS", OUT_U64, out_u64(sum->resets), OUT_OPTIONAL)          \
-	X("tx_packets", "PACKETS", OUT_U64, out_u64(sum->tx_packets), OUT_OPTIONAL) \
-	X("tx_packet_bytes", "ON-DEVICES", OUT_BYTES, out_u64(sum->tx_packet_bytes), OUT_DETAIL)
+#define SUMS(X)                                                                                \
+	X("tx_bytes", "SENT", OUT_BYTES, out_u64(sum->tx_bytes), OUT_SORT | OUT_ADDS)          \
+	X("rx_bytes", "RECEIVED", OUT_BYTES, out_u64(sum->rx_bytes), OUT_ADDS)                 \
+	X("sends", "SENDS", OUT_U64, out_u64(sum->sends), OUT_OPTIONAL | OUT_ADDS)             \
+	X("receives", "RECEIVES", OUT_U64, out_u64(sum->receives), OUT_OPTIONAL | OUT_ADDS)    \
+	X("connects", "CONNECTS", OUT_U64, out_u64(sum->connects), OUT_ADDS)                   \
+	X("connects_failed", "FAILED", OUT_U64, out_u64(sum->failed), OUT_ADDS)                \
+	X("accepts", "ACCEPTS", OUT_U64, out_u64(sum->accepts), OUT_ADDS)                      \
+	X("retransmits", "RETRANS", OUT_U64, out_u64(sum->retransmits), OUT_ADDS)              \
+	X("resets", "RESETS", OUT_U64, out_u64(sum->resets), OUT_OPTIONAL | OUT_ADDS)          \
+	X("tx_packets", "PACKETS", OUT_U64, out_u64(sum->tx_packets), OUT_OPTIONAL | OUT_ADDS) \
+	X("tx_packet_bytes", "ON-DEVICES", OUT_BYTES, out_u64(sum->tx_packet_bytes),           \
+	  OUT_DETAIL | OUT_ADDS)
 
 static void put_sums(const struct grouping *g, const void *figures, struct out_value *values)
 {
@@ -172,23 +173,23 @@ static uint64_t per_second(const struct trace *trace, uint64_t bytes)
 
 #define INTERFACES(X)                                                                         \
 	X("device", "DEVICE", OUT_STRING,                                                     \
-	  n->name.len ? out_str(n->name) : out_cstr(text_get(&number)), OUT_FLEX)             \
-	X("netns", "NAMESPACE", OUT_U64, out_u64(n->netns), OUT_OPTIONAL)                     \
-	X("rx_bytes", "RECEIVED", OUT_BYTES, out_u64(n->rx_bytes))                            \
-	X("rx_packets", "PACKETS", OUT_U64, out_u64(n->rx_packets))                           \
+	  n->name.len ? out_str(n->name) : out_cstr(text_get(&number)), OUT_FLEX | OUT_KEY)   \
+	X("netns", "NAMESPACE", OUT_U64, out_u64(n->netns), OUT_OPTIONAL | OUT_KEY)           \
+	X("rx_bytes", "RECEIVED", OUT_BYTES, out_u64(n->rx_bytes), OUT_ADDS)                  \
+	X("rx_packets", "PACKETS", OUT_U64, out_u64(n->rx_packets), OUT_ADDS)                 \
 	X("rx_bytes_per_s", "RECEIVED/s", OUT_BYTES, out_u64(per_second(trace, n->rx_bytes))) \
-	X("tx_bytes", "SENT", OUT_BYTES, out_u64(n->tx_bytes))                                \
-	X("tx_packets", "PACKETS", OUT_U64, out_u64(n->tx_packets))                           \
+	X("tx_bytes", "SENT", OUT_BYTES, out_u64(n->tx_bytes), OUT_ADDS)                      \
+	X("tx_packets", "PACKETS", OUT_U64, out_u64(n->tx_packets), OUT_ADDS)                 \
 	X("tx_bytes_per_s", "SENT/s", OUT_BYTES, out_u64(per_second(trace, n->tx_bytes)))     \
-	X("tx_dropped", "DROPPED", OUT_U64, out_u64(n->tx_dropped), OUT_OPTIONAL)             \
+	X("tx_dropped", "DROPPED", OUT_U64, out_u64(n->tx_dropped), OUT_OPTIONAL | OUT_ADDS)  \
 	X("queue_p50_ns", "QUEUE-P50", OUT_DURATION, out_percentile(&n->queue, 50))           \
 	X("queue_p99_ns", "QUEUE-P99", OUT_DURATION, out_percentile(&n->queue, 99))           \
-	X("queue_max_ns", "QUEUE-MAX", OUT_DURATION, out_maximum(&n->queue))                  \
-	X("rx_segments", NULL, OUT_U64, out_u64(n->rx_segments), OUT_DETAIL)                  \
-	X("tx_segments", NULL, OUT_U64, out_u64(n->tx_segments), OUT_DETAIL)                  \
-	X("queue_count", NULL, OUT_U64, out_u64(n->queue.count), OUT_DETAIL)                  \
-	X("queue_unknown", NULL, OUT_U64, out_u64(n->tx_no_time), OUT_DETAIL)                 \
-	X("ifindex", NULL, OUT_U64, out_u64(n->ifindex), OUT_DETAIL)
+	X("queue_max_ns", "QUEUE-MAX", OUT_DURATION, out_maximum(&n->queue), OUT_PEAK)        \
+	X("rx_segments", NULL, OUT_U64, out_u64(n->rx_segments), OUT_DETAIL | OUT_ADDS)       \
+	X("tx_segments", NULL, OUT_U64, out_u64(n->tx_segments), OUT_DETAIL | OUT_ADDS)       \
+	X("queue_count", NULL, OUT_U64, out_u64(n->queue.count), OUT_DETAIL | OUT_ADDS)       \
+	X("queue_unknown", NULL, OUT_U64, out_u64(n->tx_no_time), OUT_DETAIL | OUT_ADDS)      \
+	X("ifindex", NULL, OUT_U64, out_u64(n->ifindex), OUT_DETAIL | OUT_KEY)
 
 static struct ebt_error *put_interface(struct net_command *c, const struct net_interface *n)
 {
@@ -229,13 +230,14 @@ static struct ebt_error *put_histogram(struct net_command *c)
 /* --- all together --- */
 
 #define TOTALS(X)                                                                         \
-	X("connects", "CONNECTS", OUT_U64, out_u64(t->connects))                          \
-	X("connects_failed", "FAILED", OUT_U64, out_u64(t->failed))                       \
-	X("accepts", "ACCEPTS", OUT_U64, out_u64(t->accepts))                             \
-	X("retransmits", "RETRANS", OUT_U64, out_u64(t->retransmits))                     \
-	X("retransmits_synack", "OF-SYN-ACK", OUT_U64, out_u64(t->synacks))               \
-	X("resets_sent", "RESETS-SENT", OUT_U64, out_u64(t->resets - t->resets_received)) \
-	X("resets_received", "RECEIVED", OUT_U64, out_u64(t->resets_received))
+	X("connects", "CONNECTS", OUT_U64, out_u64(t->connects), OUT_ADDS)                \
+	X("connects_failed", "FAILED", OUT_U64, out_u64(t->failed), OUT_ADDS)             \
+	X("accepts", "ACCEPTS", OUT_U64, out_u64(t->accepts), OUT_ADDS)                   \
+	X("retransmits", "RETRANS", OUT_U64, out_u64(t->retransmits), OUT_ADDS)           \
+	X("retransmits_synack", "OF-SYN-ACK", OUT_U64, out_u64(t->synacks), OUT_ADDS)     \
+	X("resets_sent", "RESETS-SENT", OUT_U64, out_u64(t->resets - t->resets_received), \
+	  OUT_ADDS)                                                                       \
+	X("resets_received", "RECEIVED", OUT_U64, out_u64(t->resets_received), OUT_ADDS)
 
 static struct ebt_error *put_totals(struct net_command *c)
 {

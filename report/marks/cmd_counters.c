@@ -59,19 +59,21 @@ static struct out_value cell(struct text *text, bool known, const struct counter
 
 /* Figures for people behind those for programs: --sort takes the first column of a name. */
 #define COUNTERS(X)                                                                               \
-	X("name", "NAME", OUT_STRING, out_cstr(c->name), OUT_FLEX)                                \
-	X("category", NULL, OUT_STRING, out_cstr(c->category), OUT_DETAIL)                        \
-	X("instance", NULL, OUT_STRING, out_cstr(c->instance), OUT_DETAIL)                        \
-	X("unit", NULL, OUT_STRING, out_cstr(c->unit), OUT_DETAIL)                                \
-	X("kind", NULL, OUT_STRING, out_cstr(grows ? "cumulative" : "gauge"), OUT_DETAIL)         \
-	X("pid", NULL, OUT_U64, out_pid(c->owner), OUT_DETAIL)                                    \
+	X("name", "NAME", OUT_STRING, out_cstr(c->name), OUT_FLEX | OUT_KEY)                      \
+	X("category", NULL, OUT_STRING, out_cstr(c->category), OUT_DETAIL | OUT_KEY)              \
+	X("instance", NULL, OUT_STRING, out_cstr(c->instance), OUT_DETAIL | OUT_KEY)              \
+	X("unit", NULL, OUT_STRING, out_cstr(c->unit), OUT_DETAIL | OUT_KEY)                      \
+	X("kind", NULL, OUT_STRING, out_cstr(grows ? "cumulative" : "gauge"),                     \
+	  OUT_DETAIL | OUT_KEY)                                                                   \
+	X("pid", NULL, OUT_U64, out_pid(c->owner), OUT_DETAIL | OUT_KEY)                          \
 	X("comm", NULL, OUT_STRING,                                                               \
-	  c->owner ? out_str(names_process(v->names, c->owner)) : out_null(), OUT_DETAIL)         \
+	  c->owner ? out_str(names_process(v->names, c->owner)) : out_null(),                     \
+	  OUT_DETAIL | OUT_KEY)                                                                   \
 	X("min", NULL, OUT_NUMBER, out_f64_if(known, c->min), OUT_DETAIL)                         \
 	X("mean", NULL, OUT_NUMBER, out_f64_if(known, mean), OUT_DETAIL)                          \
-	X("max", NULL, OUT_NUMBER, out_f64_if(known, c->max), OUT_DETAIL)                         \
+	X("max", NULL, OUT_NUMBER, out_f64_if(known, c->max), OUT_DETAIL | OUT_PEAK)              \
 	X("last", NULL, OUT_NUMBER, out_f64(c->last), OUT_DETAIL)                                 \
-	X("delta", NULL, OUT_NUMBER, out_f64_if(grows, c->delta), OUT_DETAIL)                     \
+	X("delta", NULL, OUT_NUMBER, out_f64_if(grows, c->delta), OUT_DETAIL | OUT_ADDS)          \
 	X("series", NULL, OUT_SERIES,                                                             \
 	  ((struct out_value){ .points = { c->n_points, c->points } }), OUT_DETAIL)               \
 	X("unit_text", "UNIT", OUT_STRING, out_cstr(c->unit), OUT_TEXT_ONLY)                      \

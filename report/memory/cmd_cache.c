@@ -57,9 +57,9 @@ static double hit_percent(const struct cache_sum *sum)
 	X("misses", "MISSES", OUT_U64, out_u64(known ? sum->misses : read))           \
 	X("misses_ahead", "IN-TIME", OUT_U64, out_u64_if(known, sum->ahead), 0, 92)   \
 	X("readahead", "READAHEAD", OUT_U64, out_u64_if(known, cache_readahead(sum))) \
-	X("added", "ADDED", OUT_U64, out_u64(sum->added), 0, 84)                      \
-	X("dirtied", "DIRTIED", OUT_U64, out_u64(sum->dirtied))                       \
-	X("deleted", "DELETED", OUT_U64, out_u64(sum->deleted), 0, 100)
+	X("added", "ADDED", OUT_U64, out_u64(sum->added), OUT_ADDS, 84)               \
+	X("dirtied", "DIRTIED", OUT_U64, out_u64(sum->dirtied), OUT_ADDS)             \
+	X("deleted", "DELETED", OUT_U64, out_u64(sum->deleted), OUT_ADDS, 100)
 
 static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)
 {

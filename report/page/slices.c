@@ -8,10 +8,11 @@
 #include "format/base/array.h"
 #include "report/base/interned.h"
 
-/* Figures in all slices of a table, and how many of the whole leave room for some slices. */
-#define MAX_CELLS  20000u
-#define MAX_WIDTH  (MAX_CELLS / 4)
-#define MAX_LEVELS 32
+/* Figures of slices that are kept before slices are put together. */
+#define MAX_VALUES (2u << 20)
+/* What a figure takes as text, about. */
+#define VALUE_BYTES 9u
+#define MAX_LEVELS  32
 
 enum slice_merge { MERGE_NONE, MERGE_KEY, MERGE_SUM, MERGE_MAX };
 
@@ -203,7 +204,7 @@ struct ebt_error *page_slices_create(const struct out_captured *whole, struct pa
 	struct ebt_error *err = slices ? copy_columns(slices, whole->table) : &ebt_enomem;
 
 	*ret = NULL;
-	if (err || !slices->n_values || whole->left_out || whole->n * slices->n_values > MAX_WIDTH)
+	if (err || !slices->n_values || whole->left_out)
 		return err;
 	err = read_rows(slices, whole, 1, false);
 	slices->n_whole = slices->keys.n;
@@ -215,7 +216,8 @@ struct ebt_error *page_slices_create(const struct out_captured *whole, struct pa
 struct ebt_error *page_slices_add(struct page_slices *slices, uint32_t number,
 				  const struct out_captured *table)
 {
-	slices->useless |= table->left_out || !is_same_table(slices, table->table);
+	slices->useless |= table->left_out || !is_same_table(slices, table->table) ||
+			   slices->n_all_values > MAX_VALUES;
 	return read_rows(slices, table, number + 2, true);
 }
 
@@ -232,17 +234,20 @@ static int compare_rows(const void *a, const void *b, void *arg)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-/* Figures in slices that are `factor` times as long; sorts the rows by these. */
-static size_t count_cells(struct page_slices *slices, uint32_t factor)
+/* What slices that are `factor` times as long take as text, about; sorts the rows by these. */
+static size_t count_bytes(struct page_slices *slices, uint32_t factor)
 {
+	const size_t figures = VALUE_BYTES * slices->n_values;
 	size_t n = 0;
 
 	if (!slices->n_rows)
 		return 0;
 	qsort_r(slices->rows, slices->n_rows, sizeof(*slices->rows), compare_rows, &factor);
-	for (size_t i = 0; i < slices->n_rows; i++)
-		n += !i || compare_rows(&slices->rows[i - 1], &slices->rows[i], &factor) != 0;
-	return n * slices->n_values;
+	for (size_t i = 0; i < slices->n_rows; i++) {
+		if (!i || compare_rows(&slices->rows[i - 1], &slices->rows[i], &factor) != 0)
+			n += figures + interned_get(&slices->keys, slices->rows[i].key).len;
+	}
+	return n;
 }
 
 static void add_value(struct out_value *to, const struct out_value *from,
@@ -366,23 +371,28 @@ static void put_slices(const struct page_slices *slices, const struct page_slice
 }
 
 struct ebt_error *page_slices_put(struct page_slices *slices, const struct page_slice_times *times,
-				  struct json *json, bool *ret_put)
+				  size_t max_bytes, struct json *json, size_t *ret_bytes)
 {
 	static const uint32_t factors[] = { 1, 2, 4, 10, 20 };
 	_cleanup_free_ struct out_value *sums = calloc(slices->n_values, sizeof(*sums));
-	const size_t last = sizeof(factors) / sizeof(factors[0]) - 1;
-	size_t i = 0;
+	const size_t n = sizeof(factors) / sizeof(factors[0]);
+	size_t bytes = 0, i = 0;
 
-	*ret_put = false;
+	*ret_bytes = 0;
 	if (!sums)
 		return &ebt_enomem;
-	while (i < last && count_cells(slices, factors[i]) > MAX_CELLS)
-		i++;
-	if (slices->useless || !slices->n_rows || count_cells(slices, factors[i]) > MAX_CELLS)
+	if (slices->useless)
+		return NULL;
+	for (; i < n; i++) {
+		bytes = count_bytes(slices, factors[i]);
+		if (bytes <= max_bytes)
+			break;
+	}
+	if (i == n || !bytes)
 		return NULL;
 	json_put(json, "slice_ns", u64, times->length_ns * factors[i]);
 	json_newline(json);
 	put_slices(slices, times, factors[i], sums, json);
-	*ret_put = true;
+	*ret_bytes = bytes;
 	return NULL;
 }

@@ -30,17 +30,19 @@ static inline bool page_slices_leave_out(const struct out_column *column)
 /* How a page merges a column: "key", "sum", "max", or NULL. */
 const char *page_slices_merge(const struct out_column *column);
 
-/*
- * Members `slice_ns` and `slices` of an object of JSON, where all slices could be added; else none.
- * Rows of a slice are as those of the whole, with null in columns that are not merged. n slices of
- * length_ns each begin at from_ns, which counts as page times do; the last ends at to_ns. So many
- * of them are put together that they are not too large.
- */
+/* n slices of length_ns each begin at from_ns, which counts as page times do; the last ends at
+ * to_ns. */
 struct page_slice_times {
 	uint64_t from_ns, to_ns, length_ns;
 	uint32_t n;
 };
+/*
+ * Members `slice_ns` and `slices` of an object of JSON, where all slices could be added; else none.
+ * Rows of a slice are as those of the whole, with null in columns that are not merged. As many
+ * slices are put together as it takes for them to be no more than max_bytes, about. ret_bytes: what
+ * they take; 0: there are none.
+ */
 struct ebt_error *page_slices_put(struct page_slices *slices, const struct page_slice_times *times,
-				  struct json *json, bool *ret_put);
+				  size_t max_bytes, struct json *json, size_t *ret_bytes);
 
 #endif

@@ -5,6 +5,7 @@
  * put together again. The section is one text in JSON: an array of tables.
  */
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "format/base/array.h"
@@ -15,6 +16,13 @@
 
 #define MAX_ROWS   2000u /* of a table */
 #define MAX_SLICES 100u
+/* What slices may take as text: those of a table, and all. */
+#define MAX_SLICE_BYTES	 (400u << 10)
+#define MAX_SLICES_BYTES (2u << 20)
+/* Times that are exact in a script. */
+#define MAX_EXACT (UINT64_C(1) << 53)
+/* Each row is read once more for slices, by each report that reads it. */
+#define MAX_SLICED_ROWS UINT64_C(20000000)
 
 /* One as it is written. */
 struct table {
@@ -39,6 +47,7 @@ struct tables {
 	struct table **list;	       /* those of the command begin at first */
 	size_t n, capacity, first;
 	struct page_slice_times times;
+	size_t slices_bytes;
 	struct texts notes; /* for the head */
 	struct texts said;  /* remarks on tables so far */
 };
@@ -404,15 +413,19 @@ static struct ebt_error *run_slices(struct tables *t)
 	return err;
 }
 
-static struct ebt_error *finish_table(const struct tables *t, struct table *table)
+static struct ebt_error *finish_table(struct tables *t, struct table *table)
 {
+	const size_t left = MAX_SLICES_BYTES - t->slices_bytes;
 	struct ebt_error *err = NULL;
-	bool put = false;
+	size_t bytes = 0;
 	int failed;
 
 	if (table->slices)
-		err = page_slices_put(table->slices, &t->times, &table->json, &put);
-	json_put(&table->json, "window_only", bool, !put);
+		err = page_slices_put(table->slices, &t->times,
+				      left < MAX_SLICE_BYTES ? left : MAX_SLICE_BYTES, &table->json,
+				      &bytes);
+	t->slices_bytes += bytes;
+	json_put(&table->json, "window_only", bool, !bytes);
 	json_end(&table->json);
 	failed = fclose(table->f);
 	table->f = NULL;
@@ -450,18 +463,41 @@ static uint64_t round_up(uint64_t ns)
 	return length;
 }
 
-static void choose_slices(struct tables *t)
+static uint64_t count_rows(const struct trace *trace)
+{
+	uint64_t rows = 0;
+	size_t n;
+	const struct ebt_chunk_info *chunks = ebt_reader_chunks(trace_reader(trace), &n);
+
+	for (size_t i = 0; i < n; i++)
+		rows += chunks[i].rows;
+	return rows;
+}
+
+static struct ebt_error *choose_slices(struct tables *t)
 {
 	const struct trace *trace = t->page->trace;
-	const uint64_t span = trace_window_ns(trace);
+	const uint64_t span = trace_window_ns(trace), rows = count_rows(trace);
 	struct page_slice_times *times = &t->times;
+	const uint64_t to = page_time(t->page, trace_window_end_ns(trace));
+	char *note;
 
-	if (!span)
-		return;
+	if (!span || to > MAX_EXACT)
+		return NULL;
+	if (rows > MAX_SLICED_ROWS) {
+		if (asprintf(&note,
+			     "tables are of the whole time: the recording has %" PRIu64
+			     " million rows, and up to %" PRIu64
+			     " million are read again for tables of parts of the time",
+			     rows / 1000000, MAX_SLICED_ROWS / 1000000) < 0)
+			note = NULL;
+		return add_text(&t->notes, note);
+	}
 	times->from_ns = page_time(t->page, trace_from_ns(trace));
-	times->to_ns = page_time(t->page, trace_window_end_ns(trace));
-	times->length_ns = round_up(span / MAX_SLICES + 1);
+	times->to_ns = to;
+	times->length_ns = round_up((span - 1) / MAX_SLICES + 1);
 	times->n = (uint32_t)((span - 1) / times->length_ns + 1);
+	return NULL;
 }
 
 static struct ebt_error *put_section(struct tables *t)
@@ -491,9 +527,8 @@ static void put_notes(struct tables *t)
 struct ebt_error *page_put_tables(struct page *page)
 {
 	__attribute__((cleanup(tables_deinit))) struct tables t = { .page = page };
-	struct ebt_error *err = NULL;
+	struct ebt_error *err = choose_slices(&t);
 
-	choose_slices(&t);
 	for (const struct command *const *command = commands; !err && *command; command++) {
 		if (is_in_page(page, *command))
 			err = put_command(&t, *command);

@@ -104,25 +104,25 @@ static struct out_value holder_name(const struct grouping *g, const struct lock_
 	return out_str(text_str(&c->holder));
 }
 
-#define FIGURES(X)                                                                                \
-	X("count", "COUNT", OUT_U64, out_u64(sum->wait.count))                                    \
-	X("wait_ns", "WAIT", OUT_DURATION, out_u64(sum->wait.sum), OUT_SORT)                      \
-	X("percent", "%", OUT_PERCENT,                                                            \
-	  out_f64(all ? 100 * (double)sum->wait.sum / (double)all : 0), 0, 90)                    \
-	X("avg_ns", "AVG", OUT_DURATION, out_u64(histogram_avg(&sum->wait)), 0, 112)              \
-	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->wait, 99), 0, 125)                  \
-	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->wait))                                 \
-	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(sum->wait.count, sum->max_at_ns), 0, 140)   \
-	X("waiters", "THREADS", OUT_U64, out_u64(sum->n_waiters), 0, 100)                         \
-	X("holder", "HOLDER", OUT_STRING, holder_name(g, holder), OUT_FLEX)                       \
-	X("holder_tid", NULL, OUT_U64,                                                            \
-	  holder && holder->task ? out_u64(holder->task->tid) : out_null(), OUT_DETAIL)           \
-	X("holder_ns", NULL, OUT_DURATION, holder ? out_u64(holder->ns) : out_null(), OUT_DETAIL) \
-	X("owned", NULL, OUT_U64, holder ? out_u64(holder->owned) : out_null(), OUT_DETAIL)       \
-	X("woke", NULL, OUT_U64, holder ? out_u64(holder->woke) : out_null(), OUT_DETAIL)         \
-	X("at_once", NULL, OUT_U64, out_u64_if(of_program, sum->at_once), OUT_DETAIL)             \
-	X("timeouts", NULL, OUT_U64, out_u64_if(of_program, sum->timeouts), OUT_DETAIL)           \
-	X("interrupted", NULL, OUT_U64, out_u64(sum->interrupted), OUT_DETAIL)
+#define FIGURES(X)                                                                                 \
+	X("count", "COUNT", OUT_U64, out_u64(sum->wait.count), OUT_ADDS)                           \
+	X("wait_ns", "WAIT", OUT_DURATION, out_u64(sum->wait.sum), OUT_SORT | OUT_ADDS)            \
+	X("percent", "%", OUT_PERCENT,                                                             \
+	  out_f64(all ? 100 * (double)sum->wait.sum / (double)all : 0), 0, 90)                     \
+	X("avg_ns", "AVG", OUT_DURATION, out_u64(histogram_avg(&sum->wait)), 0, 112)               \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->wait, 99), 0, 125)                   \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->wait), OUT_PEAK)                        \
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(sum->wait.count, sum->max_at_ns), 0, 140)    \
+	X("waiters", "THREADS", OUT_U64, out_u64(sum->n_waiters), 0, 100)                          \
+	X("holder", "HOLDER", OUT_STRING, holder_name(g, holder), OUT_FLEX)                        \
+	X("holder_tid", NULL, OUT_U64,                                                             \
+	  holder && holder->task ? out_u64(holder->task->tid) : out_null(), OUT_DETAIL)            \
+	X("holder_ns", NULL, OUT_DURATION, holder ? out_u64(holder->ns) : out_null(), OUT_DETAIL)  \
+	X("owned", NULL, OUT_U64, holder ? out_u64(holder->owned) : out_null(), OUT_DETAIL)        \
+	X("woke", NULL, OUT_U64, holder ? out_u64(holder->woke) : out_null(), OUT_DETAIL)          \
+	X("at_once", NULL, OUT_U64, out_u64_if(of_program, sum->at_once), OUT_DETAIL)              \
+	X("timeouts", NULL, OUT_U64, out_u64_if(of_program, sum->timeouts), OUT_DETAIL | OUT_ADDS) \
+	X("interrupted", NULL, OUT_U64, out_u64(sum->interrupted), OUT_DETAIL | OUT_ADDS)
 
 static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)
 {

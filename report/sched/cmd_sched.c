@@ -101,32 +101,32 @@ static struct ebt_error *on_row_before(void *arg, const struct ebt_row *row)
 
 /* --- tables --- */
 
-#define TASKS(X)                                                                                 \
-	X("tid", "TID", OUT_U64, out_u64(task->task->tid))                                       \
-	X("pid", "PID", OUT_U64, out_u64(task->task->pid), 0, 102)                               \
-	X("comm", "COMM", OUT_STRING, out_str(names_task(names, task->task)), OUT_FLEX)          \
-	X("run_ns", "RUN", OUT_DURATION, out_u64(task->run_ns), OUT_SORT)                        \
-	X("wait_ns", "RUNQUEUE", OUT_DURATION, out_u64(task->wait_ns))                           \
-	X("switches_voluntary", "VOL", OUT_U64, out_u64(task->voluntary))                        \
-	X("switches_involuntary", "INVOL", OUT_U64, out_u64(task->involuntary))                  \
-	X("migrations", "MIGR", OUT_U64, out_u64(task->migrations), 0, 85)                       \
-	X("latency_avg_ns", "LAT-AVG", OUT_DURATION, out_average(latency))                       \
-	X("latency_p50_ns", "LAT-P50", OUT_DURATION, out_percentile(latency, 50), 0, 112)        \
-	X("latency_p99_ns", "LAT-P99", OUT_DURATION, out_percentile(latency, 99))                \
-	X("latency_max_ns", "LAT-MAX", OUT_DURATION, out_maximum(latency))                       \
-	X("latency_max_at_ns", "LAT-MAX-AT", OUT_TIME, out_u64_if(waited, task->max_latency_at), \
-	  0, 95)                                                                                 \
-	X("latency_max_doubtful", "?", OUT_BOOL, out_u64_if(waited, task->max_doubtful),         \
-	  OUT_DETAIL)                                                                            \
-	X("latency_count", "WAITS", OUT_U64, out_u64(latency->count), OUT_DETAIL)                \
-	X("run_avg_ns", "RUN-AVG", OUT_DURATION,                                                 \
-	  ran ? out_u64(task->runs_ns / task->runs) : out_null(), 0, 132)                        \
-	X("run_max_ns", "RUN-MAX", OUT_DURATION, out_u64_if(ran, task->max_run_ns), 0, 132)      \
-	X("sleep_ns", "SLEEP", OUT_DURATION, out_u64(task->blocked_ns[SCHED_SLEEP]), OUT_DETAIL) \
-	X("disk_ns", "DISK", OUT_DURATION, out_u64(task->blocked_ns[SCHED_DISK]), OUT_DETAIL)    \
-	X("blocked_other_ns", "OTHER", OUT_DURATION, out_u64(other), OUT_DETAIL)                 \
-	X("kernel_run_ns", "KERNEL", OUT_DURATION,                                               \
-	  out_u64_if(kernel, task->kernel_ns - task->kernel_before_ns), OUT_DETAIL)              \
+#define TASKS(X)                                                                                   \
+	X("tid", "TID", OUT_U64, out_u64(task->task->tid), OUT_KEY)                                \
+	X("pid", "PID", OUT_U64, out_u64(task->task->pid), OUT_KEY, 102)                           \
+	X("comm", "COMM", OUT_STRING, out_str(names_task(names, task->task)), OUT_FLEX | OUT_KEY)  \
+	X("run_ns", "RUN", OUT_DURATION, out_u64(task->run_ns), OUT_SORT | OUT_ADDS)               \
+	X("wait_ns", "RUNQUEUE", OUT_DURATION, out_u64(task->wait_ns), OUT_ADDS)                   \
+	X("switches_voluntary", "VOL", OUT_U64, out_u64(task->voluntary), OUT_ADDS)                \
+	X("switches_involuntary", "INVOL", OUT_U64, out_u64(task->involuntary), OUT_ADDS)          \
+	X("migrations", "MIGR", OUT_U64, out_u64(task->migrations), OUT_ADDS, 85)                  \
+	X("latency_avg_ns", "LAT-AVG", OUT_DURATION, out_average(latency))                         \
+	X("latency_p50_ns", "LAT-P50", OUT_DURATION, out_percentile(latency, 50), 0, 112)          \
+	X("latency_p99_ns", "LAT-P99", OUT_DURATION, out_percentile(latency, 99))                  \
+	X("latency_max_ns", "LAT-MAX", OUT_DURATION, out_maximum(latency), OUT_PEAK)               \
+	X("latency_max_at_ns", "LAT-MAX-AT", OUT_TIME, out_u64_if(waited, task->max_latency_at),   \
+	  0, 95)                                                                                   \
+	X("latency_max_doubtful", "?", OUT_BOOL, out_u64_if(waited, task->max_doubtful),           \
+	  OUT_DETAIL)                                                                              \
+	X("latency_count", "WAITS", OUT_U64, out_u64(latency->count), OUT_DETAIL | OUT_ADDS)       \
+	X("run_avg_ns", "RUN-AVG", OUT_DURATION,                                                   \
+	  ran ? out_u64(task->runs_ns / task->runs) : out_null(), 0, 132)                          \
+	X("run_max_ns", "RUN-MAX", OUT_DURATION, out_u64_if(ran, task->max_run_ns), OUT_PEAK, 132) \
+	X("sleep_ns", "SLEEP", OUT_DURATION, out_u64(task->blocked_ns[SCHED_SLEEP]), OUT_DETAIL)   \
+	X("disk_ns", "DISK", OUT_DURATION, out_u64(task->blocked_ns[SCHED_DISK]), OUT_DETAIL)      \
+	X("blocked_other_ns", "OTHER", OUT_DURATION, out_u64(other), OUT_DETAIL)                   \
+	X("kernel_run_ns", "KERNEL", OUT_DURATION,                                                 \
+	  out_u64_if(kernel, task->kernel_ns - task->kernel_before_ns), OUT_DETAIL)                \
 	X("open", "OPEN", OUT_BOOL, out_u64(task->open), OUT_DETAIL)
 
 /* whole: no part of the trace was left out, so that the kernel's figures are of the same time. */
@@ -174,11 +174,11 @@ static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, boo
 	return err;
 }
 
-#define CPUS(X)                                                   \
-	X("cpu", "CPU", OUT_U64, out_u64(i))                      \
-	X("busy_ns", "BUSY", OUT_DURATION, out_u64(cpu->busy_ns)) \
-	X("busy_percent", "BUSY-%", OUT_PERCENT, out_f64(share))  \
-	X("switches", "SWITCHES", OUT_U64, out_u64(cpu->switches))
+#define CPUS(X)                                                             \
+	X("cpu", "CPU", OUT_U64, out_u64(i), OUT_KEY)                       \
+	X("busy_ns", "BUSY", OUT_DURATION, out_u64(cpu->busy_ns), OUT_ADDS) \
+	X("busy_percent", "BUSY-%", OUT_PERCENT, out_f64(share))            \
+	X("switches", "SWITCHES", OUT_U64, out_u64(cpu->switches), OUT_ADDS)
 
 static struct ebt_error *put_cpus(struct sched_command *c, struct out *out, bool partial)
 {

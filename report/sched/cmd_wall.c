@@ -17,21 +17,26 @@
 #define MAX_NAMED 20 /* threads that a sentence names */
 
 #define THREADS(X)                                                                                \
-	X("tid", "TID", OUT_U64, out_u64(thread->task->tid))                                      \
-	X("pid", "PID", OUT_U64, out_u64(thread->task->pid), 0, 128)                              \
-	X("comm", "COMM", OUT_STRING, out_str(names_task(names, thread->task)), OUT_FLEX)         \
-	X("on_cpu_ns", "ON-CPU", OUT_DURATION, out_u64_if(known, thread->ns[WALL_CPU]), OUT_SORT) \
+	X("tid", "TID", OUT_U64, out_u64(thread->task->tid), OUT_KEY)                             \
+	X("pid", "PID", OUT_U64, out_u64(thread->task->pid), OUT_KEY, 128)                        \
+	X("comm", "COMM", OUT_STRING, out_str(names_task(names, thread->task)),                   \
+	  OUT_FLEX | OUT_KEY)                                                                     \
+	X("on_cpu_ns", "ON-CPU", OUT_DURATION, out_u64_if(known, thread->ns[WALL_CPU]),           \
+	  OUT_SORT | OUT_ADDS)                                                                    \
 	X("runqueue_ns", "RUNQUEUE", OUT_DURATION, out_u64_if(known, wall_runqueue_ns(thread)))   \
 	X("off_cpu_ns", "OFF-CPU", OUT_DURATION, out_u64_if(known, wall_off_ns(thread)))          \
-	X("sleep_ns", "SLEEP", OUT_DURATION, out_u64_if(known, thread->ns[WALL_SLEEP]), 0, 98)    \
-	X("lock_ns", "LOCK", OUT_DURATION, out_u64_if(known, thread->ns[WALL_LOCK]), 0, 108)      \
-	X("disk_ns", "DISK", OUT_DURATION, out_u64_if(known, thread->ns[WALL_DISK]), 0, 118)      \
+	X("sleep_ns", "SLEEP", OUT_DURATION, out_u64_if(known, thread->ns[WALL_SLEEP]), OUT_ADDS, \
+	  98)                                                                                     \
+	X("lock_ns", "LOCK", OUT_DURATION, out_u64_if(known, thread->ns[WALL_LOCK]), OUT_ADDS,    \
+	  108)                                                                                    \
+	X("disk_ns", "DISK", OUT_DURATION, out_u64_if(known, thread->ns[WALL_DISK]), OUT_ADDS,    \
+	  118)                                                                                    \
 	X("other_ns", "OTHER", OUT_DURATION, out_u64_if(known, thread->ns[WALL_OTHER]), 0, 150)   \
 	X("preempted_ns", "PREEMPTED", OUT_DURATION,                                              \
-	  out_u64_if(known, thread->ns[WALL_PREEMPTED]), 0, 140)                                  \
-	X("lifetime_ns", "LIFE", OUT_DURATION, out_u64(wall_lifetime_ns(thread)))                 \
+	  out_u64_if(known, thread->ns[WALL_PREEMPTED]), OUT_ADDS, 140)                           \
+	X("lifetime_ns", "LIFE", OUT_DURATION, out_u64(wall_lifetime_ns(thread)), OUT_ADDS)       \
 	X("coverage_percent", "COVER-%", OUT_PERCENT, out_f64_if(covers, wall_coverage(thread)))  \
-	X("samples", "SAMPLES", OUT_U64, out_u64(thread->samples), 0, 160)                        \
+	X("samples", "SAMPLES", OUT_U64, out_u64(thread->samples), OUT_ADDS, 160)                 \
 	X("open_count", "OPEN", OUT_U64, out_u64_if(known, thread->open), OUT_DETAIL)             \
 	X("idle", "IDLE", OUT_BOOL, out_u64_if(known, thread->idle), OUT_DETAIL)
 

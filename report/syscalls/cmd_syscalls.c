@@ -150,15 +150,15 @@ static void deinit(void *figures)
 }
 
 #define FIGURES(X)                                                                          \
-	X("count", "COUNT", OUT_U64, out_u64(sum->time.count))                              \
-	X("errors", "ERRORS", OUT_U64, out_u64(sum->errors))                                \
-	X("total_ns", "TOTAL", OUT_DURATION, out_u64(sum->time.sum), OUT_SORT)              \
+	X("count", "COUNT", OUT_U64, out_u64(sum->time.count), OUT_ADDS)                    \
+	X("errors", "ERRORS", OUT_U64, out_u64(sum->errors), OUT_ADDS)                      \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(sum->time.sum), OUT_SORT | OUT_ADDS)   \
 	X("percent", "%", OUT_PERCENT,                                                      \
 	  out_f64(all->time.sum ? (double)sum->time.sum * 100 / (double)all->time.sum : 0)) \
 	X("avg_ns", "AVG", OUT_DURATION, out_average(&sum->time), OUT_OPTIONAL)             \
 	X("p50_ns", "P50", OUT_DURATION, out_percentile(&sum->time, 50))                    \
 	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->time, 99))                    \
-	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->time))                           \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->time), OUT_PEAK)                 \
 	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(sum->max_at_ns), OUT_OPTIONAL)           \
 	X("min_ns", NULL, OUT_DURATION, out_u64(sum->time.min), OUT_DETAIL)
 

@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tables of a page are those of --json, and what its slices add up to is what the command says.
+
+    check_page_tables.py EBTGEN EBREPORT KINDS.txt [TRACE.ebt…]
+
+Each table of the page has the rows of `ebreport COMMAND --json`. Where it has slices, the sums and
+the largest of all slices are the figures of the whole, and those of some slices are the figures of
+`ebreport COMMAND --from A --to B`, for each row and column that the page merges. The traces are
+those given, and two that are made here: a machine of tests/browser/traces.py with rows besides whose
+fields are like those of KINDS.txt. Exit status: 0; 1 with what is wrong on standard error.
+"""
+
+import base64
+import gzip
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../browser"))
+import traces  # noqa: E402
+
+MS = traces.MS
+# Tables that the made traces have to have slices of: nothing is compared by mistake.
+SLICED = {("syscalls", "rows"), ("block", "rows"), ("net", "rows"), ("net", "interfaces"), ("net", "totals"),
+          ("wall", "rows"), ("sched", "rows"), ("sched", "cpus"), ("locks", "rows"), ("faults", "rows"),
+          ("cache", "rows"), ("counters", "rows")}
+
+failures = 0
+
+
+def fail(what, text):
+    global failures
+    failures += 1
+    if failures < 40:
+        print(f"{what}: {text}", file=sys.stderr)
+
+
+# --- traces ---
+
+def templates(kinds):
+    """By table, the first row of it that has a task."""
+    found = {}
+    with open(kinds, encoding="utf-8") as file:
+        for line in file:
+            match = re.match(r"\d+ (\w+) (.* task=\d.*|.*)$", line.rstrip("\n"))
+            if match and (" task=" not in match[2] or "task=-" not in match[2]):
+                found.setdefault(match[1], match[2])
+    return found
+
+
+def filled(template, **fields):
+    for name, value in fields.items():
+        template = re.sub(rf"(^| ){name}=(\"(\\.|[^\"])*\"|\S+)", lambda m, v=value, n=name: f"{m[1]}{n}={v}",
+                          template, count=1)
+    return template
+
+
+def other_rows(kinds, tasks, rng, n, span):
+    """Rows of tables that the machine does not have; of durations, which end at the row's time."""
+    rows = templates(kinds)
+    pick, some = rng.choice, rng.randint
+    makes = [
+        lambda t: ("syscall", {"task": t, "nr": some(0, 4), "abi": "native", "duration": some(1, 3 * MS),
+                               "ret": pick([0, 7, -2])}),
+        lambda t: ("block_io", {"task": t, "submitter": t, "pid": t.split("/")[1], "op": pick(["read", "write"]),
+                                "flags": pick(["0x0", "0x800"]), "error": pick([0, 0, 5]), "bytes": 512 * some(1, 9),
+                                "merges": some(0, 2), "requeues": some(0, 1), "duration": some(400000, 2 * MS),
+                                "inserted": 300000, "device": 200000, "waited": some(0, 100), "dirtied": 0,
+                                "cause": pick(["submitter", "dirtier", "unknown"])}),
+        lambda t: ("fault", {"task": t, "kind": pick(["minor", "major"]), "duration": some(100, 90000),
+                             "silent_minor": some(0, 3), "silent_major": 0, "user": some(0, 1),
+                             "access": pick(["read", "write"]), "ustack": "-"}),
+        lambda t: ("page_cache", {"task": t, "kind": pick(["read", "dirty", "add"]), "index": some(0, 99),
+                                  "pages": some(1, 4)}),
+        lambda t: ("lock_wait", {"task": t, "address": hex(some(1, 3)), "flags": pick(["0x1", "0x2"]), "ret": 0,
+                                 "duration": some(1000, MS), "ustack": "-"}),
+        lambda t: ("futex_wait", {"task": t, "op": "wait", "shared": 0, "address": hex(4096 * some(1, 3)),
+                                  "duration": some(1000, MS), "ret": pick([0, -110]), "slept": 1, "waker": pick(tasks),
+                                  "owner": "-", "inode": 0, "dev_major": 0, "dev_minor": 0,
+                                  "ustack": "-"}),
+        lambda t: ("net_transfer", {"task": t, "cookie": some(1, 5), "bytes": some(1, 9000),
+                                    "direction": pick(["send", "receive"])}),
+        lambda t: ("net_packet", {"task": t, "cookie": some(1, 5), "queue": some(0, 5000), "ifindex": some(1, 2),
+                                  "length": some(60, 1500), "direction": pick(["send", "receive"]),
+                                  "segments": some(1, 3)}),
+        lambda t: ("net_retransmit", {"task": t, "cookie": some(1, 5), "kind": pick(["segment", "SYN-ACK"])}),
+        lambda t: ("net_reset", {"task": t, "cookie": some(1, 5), "direction": pick(["send", "receive"])}),
+        lambda t: ("counter", {"counter": 1, "value": None}),
+    ]
+    value = 0
+    for time in sorted(rng.randrange(5 * MS, span) for _ in range(n)):
+        table, fields = pick(makes)(pick(tasks))
+        if table == "counter":
+            value += some(0, 50)
+            fields["value"] = value
+        yield time, f"{table} {filled(rows[table], cpu=some(0, 1), **fields)}"
+
+
+def made_trace(ebtgen, kinds, seed, directory):
+    rng, span = random.Random(seed), 700 * MS
+    tasks = sorted(set(re.findall(r' task=(\d+/\d+/\d+/"[^"]*")', "\n".join(traces.work(ns=50 * MS, seed=seed)))))
+    extra = [(0, "counter_def " + templates(kinds)["counter_def"])]
+    extra += other_rows(kinds, tasks, rng, 3000, span)
+    text, path = os.path.join(directory, "made.txt"), os.path.join(directory, f"made{seed}.ebt")
+    traces.write(text, traces.work(ns=span, seed=seed, extra=extra))
+    subprocess.run([ebtgen, text, path], check=True)
+    return path
+
+
+# --- tables ---
+
+def run(ebreport, *words):
+    done = subprocess.run([ebreport, *words], capture_output=True, check=False, timeout=300,
+                          env={**os.environ, "DEBUGINFOD_URLS": ""})
+    if done.returncode:
+        fail(" ".join(words), f"status {done.returncode}: {done.stderr.decode(errors='replace')}")
+    return done.stdout
+
+
+def page_of(ebreport, path, directory):
+    page = os.path.join(directory, "page.html")
+    run(ebreport, "html", "-f", "-o", page, path)
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    found = re.search(r'id="s-0-tables">([^<]*)<', text)
+    head = json.loads(re.search(r'id="head">(.*?)</script>', text, re.DOTALL)[1])
+    return head["traces"][0], json.loads(gzip.decompress(base64.b64decode(found[1]))) if found else []
+
+
+def key_of(columns, values, above):
+    return above + (tuple(json.dumps(value) for column, value in zip(columns, values) if column["merge"] == "key"),)
+
+
+def page_rows(table, rows):
+    """By what each is of: the values by column."""
+    found, path = {}, []
+    for row in rows:
+        depth = row[len(table["columns"])] if len(row) > len(table["columns"]) else 0
+        del path[depth:]
+        path.append(key_of(table["columns"], row, path[-1] if path else ()))
+        if path[-1] in found:
+            fail(f"{table['command']} {table['key']}", f"two rows of {path[-1]}")
+        found[path[-1]] = {column["key"]: value for column, value in zip(table["columns"], row)}
+    return found
+
+
+def merged_rows(table, slices):
+    sums = {}
+    for part in slices:
+        for key, row in page_rows(table, part["rows"]).items():
+            into = sums.setdefault(key, dict.fromkeys(row))
+            for column in table["columns"]:
+                name, value = column["key"], row[column["key"]]
+                if column["merge"] == "key":
+                    into[name] = value
+                elif value is not None and column["merge"]:
+                    old = into[name]
+                    into[name] = value if old is None else old + value if column["merge"] == "sum" else max(old, value)
+    return sums
+
+
+def is_same(a, b):
+    if isinstance(a, float) or isinstance(b, float):
+        return a is not None and b is not None and abs(a - b) <= 1e-6 * max(abs(a), abs(b))
+    return a == b
+
+
+def flatten(rows, above=()):
+    """Each row with those that it stands below."""
+    for row in rows:
+        yield row, above
+        for value in row.values():
+            if isinstance(value, list) and value and isinstance(value[0], dict):
+                yield from flatten(value, (*above, row))
+
+
+def compare_rows(what, table, merged, rows):
+    """With those of the command: JSON leaves null out, and columns for terminals."""
+    in_json = {key for row, _ in rows for key in row}
+    keys = [column["key"] for column in table["columns"] if column["merge"] == "key"]
+    places = [i for i, key in enumerate(keys) if key in in_json]
+    wanted = {tuple(tuple(json.dumps(one.get(keys[i])) for i in places) for one in (*above, row)): row
+              for row, above in rows}
+    got = {tuple(tuple(level[i] for i in places) for level in key): row for key, row in merged.items()}
+    if set(wanted) != set(got):
+        fail(what, f"only in the page: {sorted(set(got) - set(wanted))[:3]}, "
+                   f"only in JSON: {sorted(set(wanted) - set(got))[:3]}")
+    for key, row in wanted.items():
+        for column in table["columns"]:
+            name = column["key"]
+            if column["merge"] in ("sum", "max") and key in got and not is_same(got[key][name], row.get(name)):
+                fail(what, f"{name} of {key} is {got[key][name]} in the page, {row.get(name)} in JSON")
+
+
+def check_whole(what, table, rows):
+    flat = [row for row, _ in flatten(rows)]
+    if len(flat) != len(table["rows"]) + table.get("left_out", 0):
+        fail(what, f"{len(table['rows'])} rows in the page, {len(flat)} in JSON")
+    if table.get("left_out"):
+        return
+    for values, row in zip(table["rows"], flat):
+        for column, value in zip(table["columns"], values):
+            if column["key"] in row and row[column["key"]] != value:
+                fail(what, f"{column['key']} is {value} in the page, {row[column['key']]} in JSON")
+
+
+def check_slices(ebreport, path, what, table, rng):
+    slices, columns = table["slices"], table["columns"]
+    whole, merged = page_rows(table, table["rows"]), merged_rows(table, slices)
+    if set(whole) != set(merged):
+        fail(what, f"{len(whole)} rows of the whole, {len(merged)} of slices")
+    for key, row in whole.items():
+        for column in columns:
+            if column["merge"] in ("sum", "max") and key in merged and \
+                    not is_same(merged[key][column["key"]], row[column["key"]]):
+                fail(what, f"{column['key']} of {key} is {merged[key][column['key']]} in all slices, "
+                           f"{row[column['key']]} in the whole")
+    for _ in range(3):
+        first = rng.randrange(len(slices) - 1)
+        last = rng.randrange(first, len(slices) - 1)  # the last one has what is at the very end
+        times = [f"--from={slices[first]['from_ns']}ns", f"--to={slices[last]['to_ns']}ns"]
+        document = json.loads(run(ebreport, table["command"], "--json", *times, path))
+        compare_rows(" ".join([what, *times]), table, merged_rows(table, slices[first:last + 1]),
+                     list(flatten(document.get(table["key"], []))))
+
+
+def check(ebreport, path, directory, rng):
+    """Of which tables there were slices."""
+    sliced = set()
+    _, tables = page_of(ebreport, path, directory)
+    for table in tables:
+        name = (table["command"], table["key"])
+        what = f"{' '.join(name)} of {os.path.basename(path)}"
+        document = json.loads(run(ebreport, table["command"], "--json", path))
+        check_whole(what, table, document.get(table["key"], []))
+        if table["window_only"] == ("slices" in table):
+            fail(what, "window_only")
+        if len(table.get("slices", [])) > 1:
+            sliced.add(name)
+            check_slices(ebreport, path, what, table, rng)
+    return sliced
+
+
+def main():
+    ebtgen, ebreport, kinds, *paths = sys.argv[1:]
+    rng = random.Random(1)
+    with tempfile.TemporaryDirectory() as directory:
+        for seed in 1, 2:
+            missing = SLICED - check(ebreport, made_trace(ebtgen, kinds, seed, directory), directory, rng)
+            if missing:
+                fail(f"made{seed}", f"no slices of {sorted(missing)}")
+        for path in paths:
+            if path.endswith(".txt"):
+                text, path = path, os.path.join(directory, os.path.basename(path)[:-4] + ".ebt")
+                subprocess.run([ebtgen, text, path], check=True)
+            check(ebreport, path, directory, rng)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
