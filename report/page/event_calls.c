@@ -37,8 +37,8 @@ static struct ebt_error *choose_details(struct page *page, uint64_t *ret)
 	return err;
 }
 
-static struct ebt_error *call_text(struct calls_reader *r, const struct call *call,
-				   const char *name, uint32_t *ret)
+/* "(3, "text", 4) = 4": what stands behind the name. */
+static struct ebt_error *call_text(struct calls_reader *r, const struct call *call, uint32_t *ret)
 {
 	const struct call_view view = {
 		.machine = r->machine,
@@ -50,17 +50,14 @@ static struct ebt_error *call_text(struct calls_reader *r, const struct call *ca
 		.call = call,
 	};
 	struct call_shown shown;
-	size_t begin;
 
 	call_show(&view, &shown);
 	text_clear(&r->text);
-	text_cstr(&r->text, name);
 	text_addc(&r->text, '(');
-	begin = r->text.len;
 	for (unsigned int i = 0; i < call_n_args(&shown); i++) {
 		const size_t before = r->text.len;
 
-		if (before > begin)
+		if (before > 1)
 			text_cstr(&r->text, ", ");
 		if (!call_add_arg(&shown, i, &r->text))
 			r->text.len = before;
@@ -92,7 +89,7 @@ static struct ebt_error *put_call(struct calls_reader *r, const struct call *cal
 				       &event.track)
 		      ?: page_events_cstr(r->events, name, &event.name);
 	if (!err && (event.notable || !r->details_ns))
-		err = call_text(r, call, name, &event.detail);
+		err = call_text(r, call, &event.detail);
 	return err ? err : page_events_add(r->events, PAGE_SYSCALL, &event);
 }
 

@@ -62,15 +62,13 @@ static void add_thread(struct io_reader *r, struct text *text, const char *befor
 	text_task(text, names_task(r->page->names, task), task->tid);
 }
 
-/* "write, 4.0 KiB at sector 2048, by dd (12), in the queue for 1 ms, in the device for 2 ms" */
+/* "4.0 KiB at sector 2048, for dd (12), in the queue for 1 ms, in the device for 2 ms" */
 static struct ebt_error *request_text(struct io_reader *r, const struct ebt_row *row, uint32_t *ret)
 {
 	const uint64_t total = ebt_block_io_duration(row), device = ebt_block_io_device(row);
 	const struct ebt_task *task = ebt_block_io_task(row);
 	_cleanup_text_ struct text text = TEXT_INIT;
 
-	text_cstr(&text, block_op_name(ebt_block_io_op(row)));
-	text_cstr(&text, ", ");
 	text_bytes(&text, ebt_block_io_bytes(row));
 	text_printf(&text, " at sector %" PRIu64, ebt_block_io_sector(row));
 	add_thread(r, &text, ", for ", task);

@@ -14,6 +14,7 @@ import { Grouping, KIND_OFF_CPU, KIND_ON_CPU, KIND_QUEUED } from "./tree.js";
 
 const SLEEPS = { runnable: 0, fresh: 5 }; // enum sched_why
 const THREAD_KERNEL = 1;
+const EVENTS_JOINED = 4; // their value is the sum of their times
 
 /** @typedef {{name: string, label: string, unit: string, noun: string}} WeightKind noun: what is counted */
 
@@ -266,10 +267,13 @@ function weighEvents(grouping, weight) {
 			const weights = noWeights(tree);
 
 			for (let i = 0; i < events.rows; i++) {
-				if (!at[i] || events.time[i] < selection.from || events.time[i] >= selection.to ||
+				const end = events.time[i] + events.dur[i];
+
+				if (!at[i] || end < selection.from || end >= selection.to ||
 						(selection.threads && !selection.threads[threads[events.track[i]]]))
 					continue;
-				weights.self[at[i]] += unit === "ns" ? events.dur[i] : events.count[i];
+				weights.self[at[i]] += unit !== "ns" ? events.count[i] :
+					events.flags[i] & EVENTS_JOINED ? events.value[i] : events.dur[i];
 				weights.count[at[i]] += events.count[i];
 			}
 			return weights;

@@ -151,8 +151,7 @@ def compare_syscalls(c):
         return
     details = collections.Counter(c.texts[e["detail"]].split(" = ")[0][:1000] for e in calls)
     expected = collections.Counter(
-        (r["name"] + ("[32]" if r["abi"] == "compat" else "") + "(" + ", ".join(r["args"]) + ")")
-        .split(" = ")[0][:1000] for r in shown)
+        ("(" + ", ".join(r["args"]) + ")").split(" = ")[0][:1000] for r in shown)
     c.equal("syscalls --trace: texts", details, expected)
 
 
@@ -226,6 +225,23 @@ def compare_faults(c):
         c.equal("faults: time", c.time("fault"), sum(r["duration_ns"] for r in rows))
 
 
+def compare_stacks(c):
+    """Where faults were, by the innermost function."""
+    document = c.report("callgraph", "--event", "fault", "--weight", "rows")
+    if document is None:
+        return
+    nodes, funcs = c.page.section("nodes"), c.page.section("funcs")
+    ours, theirs = collections.Counter(), collections.Counter()
+    for event in c.events["fault"]:
+        if event["node"]:
+            func = nodes["func"][event["node"]]
+            ours[c.texts[funcs["name"][func]], c.texts[funcs["object"][func]]] += event["count"]
+    for row in document["rows"]:
+        if row["self"]:
+            theirs[row["function"], row.get("object", "")] += row["self"]
+    c.equal("callgraph --event fault", ours, theirs)
+
+
 def bounded(times):
     return [max(-(1 << 53), min(1 << 53, time)) for time in times]
 
@@ -262,7 +278,7 @@ def compare_counters(c):
 
 
 COMPARE = (compare_syscalls, compare_marks, compare_block, compare_net, compare_dbus, compare_logs,
-           compare_irqs, compare_faults, compare_counters)
+           compare_irqs, compare_faults, compare_stacks, compare_counters)
 
 
 def check_page(what, page):

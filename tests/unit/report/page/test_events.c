@@ -221,10 +221,10 @@ static void calls(void **state)
 	e = read_events(page);
 	assert_int_equal(e.n, 4);
 	/* Time 0 is that of the first row; the worker's track was first. */
-	expect_event(&e, 0, 0, -1000, 1000, "read", "read(3, 17 bytes, 4294967196) = 17", 17, 0);
-	expect_event(&e, 1, 0, 0, 3000, "read", "read(3, 1 byte, 4294967196) = 1", 1, 2);
+	expect_event(&e, 0, 0, -1000, 1000, "read", "(3, 17 bytes, 4294967196) = 17", 17, 0);
+	expect_event(&e, 1, 0, 0, 3000, "read", "(3, 1 byte, 4294967196) = 1", 1, 2);
 	expect_event(&e, 2, 0, 500, 500, "read",
-		     "read" ARGS "-1 EAGAIN (Resource temporarily unavailable)", -11, 1);
+		     ARGS "-1 EAGAIN (Resource temporarily unavailable)", -11, 1);
 	assert_int_equal(e.rows[3][TRACK], 1);
 	assert_string_equal(e.texts[e.rows[3][NAME]], "syscall_5555");
 	free_events(&e);
@@ -332,7 +332,7 @@ static void requests(void **state)
 	e = EVENTS(&t, "html");
 	assert_int_equal(e.n, 1);
 	expect_event(&e, 0, 0, -3000, 3000, "write",
-		     "write, 4.0 KiB at sector 2048, for leader (10), in the queue for 2.000 us, "
+		     "4.0 KiB at sector 2048, for leader (10), in the queue for 2.000 us, "
 		     "in the device for 1.000 us, EIO",
 		     4096, 1);
 	assert_int_equal(e.rows[0][OTHER], 1);
