@@ -19,6 +19,7 @@ import { openHelp } from "./help.js";
 /** @typedef {{place: Place, element: HTMLElement, view: View | null, making: Promise<void> | null, changed: Set<string>}} Slot */
 
 const LEAST_AXIS = 80;
+const AXIS_SHARE = 0.4; // of the window, as in the style sheet
 const SHELL_KEYS = /** @type {[string, string][]} */ ([
 	["/", "search"], ["1 2 …", "tabs"], ["[ ]", "interval of the thread before, and behind"],
 	["Escape", "close the panel of a moment, then clear the range"], ["?", "this list"],
@@ -55,8 +56,8 @@ export class Shell {
 		const list = el("div", { class: "tabs", role: "tablist", "aria-label": "Views",
 			onkeydown: (/** @type {KeyboardEvent} */ event) => this.onTabKey(event) }, ...this.buttons);
 
-		fill(body, this.axis.element, this.resizer(),
-			el("main", { class: "main" }, list,
+		fill(body, this.axis.element,
+			el("main", { class: "main" }, this.resizer(), list,
 				el("div", { class: "work" },
 					el("div", { class: "panels", id: "panels", tabindex: "-1" },
 						...this.tabs.map((slot) => slot.element)),
@@ -73,6 +74,7 @@ export class Shell {
 		const handle = el("div", {
 			class: "resizer", role: "separator", tabindex: "0", "aria-orientation": "horizontal",
 			"aria-label": "Height of the time axis", "aria-controls": "axis", "aria-valuemin": "0",
+			"aria-valuenow": Math.round(AXIS_SHARE * innerHeight), "aria-valuemax": innerHeight,
 			title: "Drag, or Up and Down; Enter folds the time axis",
 		});
 		let before = 0;
