@@ -23,8 +23,7 @@ export function openHelp(groups) {
 			button("Close", () => shown.close(), { autofocus: true })),
 		el("div", { class: "key-groups" }, ...groups.map(([title, keys]) =>
 			el("section", null, el("h3", null, title), keyList(keys)))),
-		el("p", { class: "muted" }, "All of it stays on this machine: the page asks no server for anything. " +
-			"The address holds what is shown, so that a link to it can be kept or sent along with the file."));
+		el("p", { class: "muted" }, "The address holds what is shown and chosen, so that a link to it can be kept, or sent along with the page."));
 	if (!dialog.open)
 		dialog.showModal();
 }

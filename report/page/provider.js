@@ -22,7 +22,11 @@ export async function gunzip(bytes) {
 	const stream = new Blob([/** @type {any} */ (bytes)]).stream().pipeThrough(
 		new DecompressionStream("gzip"));
 
-	return new Uint8Array(await new Response(stream).arrayBuffer());
+	try {
+		return new Uint8Array(await new Response(stream).arrayBuffer());
+	} catch {
+		throw new Error("they cannot be unpacked"); // a browser tells of a failed fetch
+	}
 }
 
 /** What stands in the page itself. @returns {Provider} */

@@ -204,8 +204,8 @@ export class Shell {
 		} catch (error) {
 			console.error(error);
 			fill(slot.element, el("p", { class: "message", role: "alert" },
-				slot.place.label + " cannot be shown: " + (error instanceof Error ? error.message : error) +
-				". The page may be damaged."));
+				slot.place.label + " cannot be shown. The page's data may be damaged: " +
+				(error instanceof Error ? error.message : error) + "."));
 		}
 		clearTimeout(wait);
 	}
