@@ -116,7 +116,9 @@ function createTraceSwitch(app) {
 	if (app.models.length < 2)
 		return null;
 	return select("Trace", app.models.map((model, i) => [String(i), (i ? "B: " : "A: ") + model.head.name]),
-		String(app.model.number), (value) => app.store.set({ trace: Number(value) }));
+		String(app.model.number), (value) => app.store.set({
+			...app.store.initial, tab: app.store.state.tab, theme: app.store.state.theme, trace: Number(value),
+		})); // numbers of threads and times are of one trace
 }
 
 /** @param {App} app */
