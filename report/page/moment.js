@@ -6,6 +6,7 @@ import { duration, timeText, count, percent } from "./text.js";
 import { commandLine, commandBox } from "./command.js";
 import { reasonText, pathVerb } from "./path.js";
 import { lowerBound } from "./model.js";
+import { spansOf, stateAt } from "./spans.js";
 import { KIND_ROOT, NODE_INLINED } from "./tree.js";
 
 /** @typedef {import("./state.js").App} App */
@@ -34,43 +35,16 @@ const TRACK_NAMES = /** @type {Record<string, string>} */ ({
 	log: "Log", irq: "Interrupt", fault: "Page fault", lock: "Lock",
 });
 
-/** Where each row of spells begins; rows hold what lies between them alone. */
-const beginnings = /** @type {WeakMap<Columns, Float64Array>} */ (new WeakMap());
-
-/** @param {Model} model @returns {Float64Array} */
-function spellBeginnings(model) {
-	const spells = model.get("spells");
-	let found = beginnings.get(spells);
-
-	if (found)
-		return found;
-	found = new Float64Array(spells.rows);
-	for (let i = 0, end = model.from; i < spells.rows; i++) {
-		if (i && spells.thread[i] !== spells.thread[i - 1])
-			end = model.from;
-		found[i] = end + spells.gap[i];
-		end = found[i] + spells.off_ns[i] + spells.queue_ns[i] + spells.run_ns[i];
-	}
-	beginnings.set(spells, found);
-	return found;
-}
-
 /** @param {Model} model @param {number} row @returns {Interval} */
 function intervalOf(model, row) {
-	const spells = model.get("spells"), from = spellBeginnings(model)[row];
-	const ready = from + spells.off_ns[row], runs = ready + spells.queue_ns[row];
+	const spans = spansOf(model);
 
-	return { row, from, ready, runs, to: runs + spells.run_ns[row] };
+	return { row, from: spans.stop[row], ready: spans.ready[row], runs: spans.start[row], to: spans.end[row] };
 }
 
 /** The row of a thread at a time; -1: it has none. @param {Model} model @param {number} thread @param {number} time */
 function spellAt(model, thread, time) {
-	const spells = model.get("spells");
-	const first = lowerBound(spells.thread || [], thread, 0, spells.rows);
-	const end = lowerBound(spells.thread || [], thread + 1, first, spells.rows);
-	const next = lowerBound(spellBeginnings(model), time + 1, first, end);
-
-	return next > first && intervalOf(model, next - 1).to >= time ? next - 1 : -1;
+	return stateAt(model, thread, time).row;
 }
 
 // --- parts of the panel ---
@@ -164,6 +138,13 @@ function waitText(model, row) {
 	return "waited for " + reasonText(model, spells.reason[row]) + (object ? ": " + object : "");
 }
 
+/** Whom a thread waited for to leave its CPU. @param {Model} model @param {Interval} it */
+function queueText(model, it) {
+	const behind = spansOf(model).behind(it.row, it.ready);
+
+	return "runnable, waited for a CPU" + (behind === null ? "" : " that " + model.threadLabel(behind) + " had");
+}
+
 /** Off the CPUs, runnable, on one. @param {Model} model @param {Interval} it @param {number} time */
 function createPhases(model, it, time) {
 	const spells = model.get("spells"), { row } = it, whole = it.to - it.from;
@@ -172,7 +153,7 @@ function createPhases(model, it, time) {
 
 	return el("ul", { class: "bars phases" },
 		createPhase("blocked", waitText(model, row), spells.off_ns[row], whole, exact && time < it.ready),
-		createPhase("runnable", "runnable, waited for a CPU", spells.queue_ns[row], whole, exact && time >= it.ready && time < it.runs),
+		createPhase("runnable", queueText(model, it), spells.queue_ns[row], whole, exact && time >= it.ready && time < it.runs),
 		createPhase("running", "ran" + cpu, spells.run_ns[row], whole, exact && time >= it.runs));
 }
 
