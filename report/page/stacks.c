@@ -24,7 +24,7 @@ static const struct page_column node_columns[] = {
 /* Numbers of nodes and functions are those of the tree. What no stack of the page leads through is
  * a row of zeros: the tree may have stacks from behind the window and of processes that a filter
  * leaves out. */
-struct used {
+struct stacks_used {
 	const struct calltree_node *nodes;
 	const struct calltree_func *funcs;
 	uint32_t n_nodes, n_funcs;
@@ -32,7 +32,7 @@ struct used {
 };
 
 /* A parent has a lower number than its children. */
-static void mark_used(const struct page *page, struct used *used)
+static void mark_used(const struct page *page, struct stacks_used *used)
 {
 	for (uint32_t i = used->n_nodes; i-- > 1;) {
 		if (i < page->n_used_nodes && page->used_nodes[i])
@@ -44,7 +44,7 @@ static void mark_used(const struct page *page, struct used *used)
 	}
 }
 
-static struct ebt_error *put_funcs(struct page *page, const struct used *used)
+static struct ebt_error *put_funcs(struct page *page, const struct stacks_used *used)
 {
 	struct page_rows *section;
 	struct ebt_error *err =
@@ -77,7 +77,7 @@ static struct ebt_error *put_node(struct page *page, struct page_rows *section,
 		   : page_row(section, node->parent, node->func, file, node->line_first, flags);
 }
 
-static struct ebt_error *put_nodes(struct page *page, const struct used *used)
+static struct ebt_error *put_nodes(struct page *page, const struct stacks_used *used)
 {
 	struct page_rows *section;
 	struct ebt_error *err =
@@ -93,7 +93,7 @@ static struct ebt_error *put_nodes(struct page *page, const struct used *used)
 struct ebt_error *page_put_stacks(struct page *page)
 {
 	const struct calltree *tree = why_graph_tree(page->why->graph);
-	struct used used = { 0 };
+	struct stacks_used used = { 0 };
 	struct ebt_error *err = &ebt_enomem;
 
 	used.nodes = calltree_nodes(tree, &used.n_nodes);
