@@ -270,7 +270,7 @@ static uint64_t average(const struct io_sum *sum)
 	X("read_bytes", "READ", OUT_BYTES, out_u64(sum->read_bytes), OUT_ADDS)                    \
 	X("writes", "WRITES", OUT_U64, out_u64(sum->writes), OUT_ADDS)                            \
 	X("write_bytes", "WRITTEN", OUT_BYTES, out_u64(sum->write_bytes), OUT_ADDS)               \
-	X("other_calls", "OTHER", OUT_U64, out_u64(sum->others), 0, 90)                           \
+	X("other_calls", "OTHER", OUT_U64, out_u64(sum->others), OUT_ADDS, 90)                    \
 	X("total_ns", "TOTAL", OUT_DURATION, out_u64(sum->ns), OUT_SORT | OUT_ADDS)               \
 	X("off_cpu_ns", "OFF-CPU", OUT_DURATION, out_u64_if(v->off_known, sum->off_ns), 0, 80)    \
 	X("in_order_percent", "IN-ORDER-%", OUT_PERCENT,                                          \

@@ -3,6 +3,7 @@
 #include "report/page/slices.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "format/base/array.h"
@@ -34,8 +35,9 @@ struct page_slices {
 	/* Depth, number of the one above or -1, and in JSON the value of each column of the key: a
 	 * line each. */
 	struct interned keys;
-	size_t n_whole; /* those that the whole has */
-	uint32_t *seen; /* by key: 2 + the slice that had it last; 1: the whole */
+	size_t n_whole;		 /* those that the whole has, in the order of its rows */
+	struct out_value *whole; /* its figures */
+	uint32_t *seen;		 /* by key: 2 + the slice that had it last; 1: the whole */
 	size_t seen_capacity;
 	struct slice_row *rows;
 	size_t n_rows, rows_capacity;
@@ -76,6 +78,7 @@ void page_slices_destroy(struct page_slices *slices)
 	free(slices->seen);
 	free(slices->rows);
 	free(slices->values);
+	free(slices->whole);
 	interned_deinit(&slices->keys);
 	free(slices);
 }
@@ -143,12 +146,21 @@ static struct ebt_error *find_key(struct page_slices *slices, const struct out_l
 	return err;
 }
 
+static void copy_figures(const struct page_slices *slices, const struct out_value *values,
+			 struct out_value *to)
+{
+	for (size_t i = 0; i < slices->n_columns; i++) {
+		if (slices->columns[i].merge > MERGE_KEY)
+			*to++ = values[i];
+	}
+}
+
 static struct ebt_error *add_row(struct page_slices *slices, uint32_t slice, uint32_t key,
 				 const struct out_value *values)
 {
 	struct ebt_error *err =
 		ebt_array_reserve(&slices->rows, slices->n_rows, &slices->rows_capacity);
-	size_t n = slices->n_all_values;
+	const size_t n = slices->n_all_values;
 
 	if (err)
 		return err;
@@ -156,11 +168,8 @@ static struct ebt_error *add_row(struct page_slices *slices, uint32_t slice, uin
 	err = ebt_array_reserve(&slices->values, n + slices->n_values, &slices->values_capacity);
 	if (err)
 		return err;
-	for (size_t i = 0; i < slices->n_columns; i++) {
-		if (slices->columns[i].merge > MERGE_KEY)
-			slices->values[n++] = values[i];
-	}
-	slices->n_all_values = n;
+	copy_figures(slices, values, slices->values + n);
+	slices->n_all_values += slices->n_values;
 	return NULL;
 }
 
@@ -207,10 +216,17 @@ struct ebt_error *page_slices_create(const struct out_captured *whole, struct pa
 	if (err || !slices->n_values || whole->left_out)
 		return err;
 	err = read_rows(slices, whole, 1, false);
+	if (err || slices->useless)
+		return err;
 	slices->n_whole = slices->keys.n;
-	if (!err && !slices->useless)
-		*ret = take_ptr(slices);
-	return err;
+	slices->whole = calloc(slices->n_whole * slices->n_values + 1, sizeof(*slices->whole));
+	if (!slices->whole)
+		return &ebt_enomem;
+	for (size_t i = 0; i < slices->n_whole; i++)
+		copy_figures(slices, whole->lines[whole->order ? whole->order[i] : i].values,
+			     slices->whole + i * slices->n_values);
+	*ret = take_ptr(slices);
+	return NULL;
 }
 
 struct ebt_error *page_slices_add(struct page_slices *slices, uint32_t number,
@@ -221,34 +237,7 @@ struct ebt_error *page_slices_add(struct page_slices *slices, uint32_t number,
 	return read_rows(slices, table, number + 2, true);
 }
 
-/* --- putting slices together --- */
-
-static int compare_rows(const void *a, const void *b, void *arg)
-{
-	const struct slice_row *x = a, *y = b;
-	const uint32_t factor = *(const uint32_t *)arg;
-	const uint32_t s = x->slice / factor, t = y->slice / factor;
-
-	if (s != t)
-		return s < t ? -1 : 1;
-	return (x->key > y->key) - (x->key < y->key);
-}
-
-/* What slices that are `factor` times as long take as text, about; sorts the rows by these. */
-static size_t count_bytes(struct page_slices *slices, uint32_t factor)
-{
-	const size_t figures = VALUE_BYTES * slices->n_values;
-	size_t n = 0;
-
-	if (!slices->n_rows)
-		return 0;
-	qsort_r(slices->rows, slices->n_rows, sizeof(*slices->rows), compare_rows, &factor);
-	for (size_t i = 0; i < slices->n_rows; i++) {
-		if (!i || compare_rows(&slices->rows[i - 1], &slices->rows[i], &factor) != 0)
-			n += figures + interned_get(&slices->keys, slices->rows[i].key).len;
-	}
-	return n;
-}
+/* --- figures --- */
 
 static void add_value(struct out_value *to, const struct out_value *from,
 		      const struct slice_column *column)
@@ -281,6 +270,88 @@ static void add_value(struct out_value *to, const struct out_value *from,
 			to->u = UINT64_MAX;
 		break;
 	}
+}
+
+/* The figures of a row into those of the same key. */
+static void add_figures(const struct page_slices *slices, const struct slice_row *row,
+			struct out_value *to)
+{
+	const struct out_value *values = &slices->values[row->values];
+
+	for (size_t i = 0; i < slices->n_columns; i++) {
+		if (slices->columns[i].merge > MERGE_KEY)
+			add_value(to++, values++, &slices->columns[i]);
+	}
+}
+
+static bool is_same(const struct out_value *a, const struct out_value *b, enum out_type type)
+{
+	if (a->null || b->null)
+		return a->null == b->null;
+	if (type == OUT_PERCENT || type == OUT_FLOAT || type == OUT_NUMBER)
+		return fabs(a->f - b->f) <= 1e-9 * (fabs(a->f) + fabs(b->f));
+	return a->u == b->u;
+}
+
+/*
+ * A command that sees a part of a trace does not know what comes: where rows were lost, a wait may
+ * be longer in a part than in the whole, which knows that nobody saw it end. Figures whose slices
+ * are not the whole together are in no slice.
+ */
+static struct ebt_error *drop_doubtful(struct page_slices *slices)
+{
+	const size_t n = slices->n_values;
+	_cleanup_free_ struct out_value *sums = calloc(slices->n_whole * n + 1, sizeof(*sums));
+
+	if (!sums)
+		return &ebt_enomem;
+	for (size_t i = 0; i < slices->n_whole * n; i++)
+		sums[i] = out_null();
+	for (size_t i = 0; i < slices->n_rows; i++)
+		add_figures(slices, &slices->rows[i], sums + slices->rows[i].key * n);
+	for (size_t r = 0; r < slices->n_rows; r++) {
+		struct out_value *value = &slices->values[slices->rows[r].values];
+		size_t at = slices->rows[r].key * n;
+
+		for (size_t i = 0; i < slices->n_columns; i++) {
+			if (slices->columns[i].merge <= MERGE_KEY)
+				continue;
+			value->null |=
+				!is_same(&sums[at], &slices->whole[at], slices->columns[i].type);
+			value++;
+			at++;
+		}
+	}
+	return NULL;
+}
+
+/* --- putting slices together --- */
+
+static int compare_rows(const void *a, const void *b, void *arg)
+{
+	const struct slice_row *x = a, *y = b;
+	const uint32_t factor = *(const uint32_t *)arg;
+	const uint32_t s = x->slice / factor, t = y->slice / factor;
+
+	if (s != t)
+		return s < t ? -1 : 1;
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+/* What slices that are `factor` times as long take as text, about; sorts the rows by these. */
+static size_t count_bytes(struct page_slices *slices, uint32_t factor)
+{
+	const size_t figures = VALUE_BYTES * slices->n_values;
+	size_t n = 0;
+
+	if (!slices->n_rows)
+		return 0;
+	qsort_r(slices->rows, slices->n_rows, sizeof(*slices->rows), compare_rows, &factor);
+	for (size_t i = 0; i < slices->n_rows; i++) {
+		if (!i || compare_rows(&slices->rows[i - 1], &slices->rows[i], &factor) != 0)
+			n += figures + interned_get(&slices->keys, slices->rows[i].key).len;
+	}
+	return n;
 }
 
 /* The next line of a text, without its end. */
@@ -331,17 +402,8 @@ static size_t put_row(const struct page_slices *slices, size_t at, uint32_t fact
 
 	for (size_t i = 0; i < slices->n_values; i++)
 		sums[i] = out_null();
-	for (; at < slices->n_rows && !compare_rows(first, &slices->rows[at], &factor); at++) {
-		const struct out_value *values = &slices->values[slices->rows[at].values];
-		size_t n = 0;
-
-		for (size_t i = 0; i < slices->n_columns; i++) {
-			if (slices->columns[i].merge > MERGE_KEY) {
-				add_value(&sums[n], &values[n], &slices->columns[i]);
-				n++;
-			}
-		}
-	}
+	for (; at < slices->n_rows && !compare_rows(first, &slices->rows[at], &factor); at++)
+		add_figures(slices, &slices->rows[at], sums);
 	put_values(slices, first->key, sums, json);
 	return at;
 }
@@ -377,12 +439,16 @@ struct ebt_error *page_slices_put(struct page_slices *slices, const struct page_
 	_cleanup_free_ struct out_value *sums = calloc(slices->n_values, sizeof(*sums));
 	const size_t n = sizeof(factors) / sizeof(factors[0]);
 	size_t bytes = 0, i = 0;
+	struct ebt_error *err;
 
 	*ret_bytes = 0;
 	if (!sums)
 		return &ebt_enomem;
 	if (slices->useless)
 		return NULL;
+	err = drop_doubtful(slices);
+	if (err)
+		return err;
 	for (; i < n; i++) {
 		bytes = count_bytes(slices, factors[i]);
 		if (bytes <= max_bytes)

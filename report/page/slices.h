@@ -38,7 +38,8 @@ struct page_slice_times {
 };
 /*
  * Members `slice_ns` and `slices` of an object of JSON, where all slices could be added; else none.
- * Rows of a slice are as those of the whole, with null in columns that are not merged. As many
+ * Rows of a slice are as those of the whole, with null in columns that are not merged, and where
+ * all slices together are not what the whole has. As many
  * slices are put together as it takes for them to be no more than max_bytes, about. ret_bytes: what
  * they take; 0: there are none.
  */

@@ -152,7 +152,7 @@ static void filtered(void **state)
 	X("name", "NAME", OUT_STRING, out_cstr(name), OUT_KEY)   \
 	X("count", "COUNT", OUT_U64, out_u64_if(n, n), OUT_ADDS) \
 	X("mean", "MEAN", OUT_FLOAT, out_f64(0.5))               \
-	X("max_ns", "MAX", OUT_DURATION, out_u64(n), OUT_PEAK)
+	X("max_ns", "MAX", OUT_DURATION, out_u64(max), OUT_PEAK)
 
 static const struct out_table table = OUT_TABLE_OF("rows", COLUMNS);
 
@@ -163,7 +163,7 @@ struct made_table {
 	struct out_captured captured;
 };
 
-static void add(struct made_table *made, const char *name, uint64_t n, uint32_t depth)
+static void add(struct made_table *made, const char *name, uint64_t n, uint64_t max, uint32_t depth)
 {
 	const size_t i = made->captured.n++;
 
@@ -178,14 +178,14 @@ static struct page_slices *of_three_slices(uint32_t depth)
 	struct made_table whole = { 0 }, first = { 0 }, second = { 0 }, last = { 0 };
 	struct page_slices *slices;
 
-	add(&whole, "a", 6, 0);
-	add(&whole, "b", 5, depth);
+	add(&whole, "a", 6, 3, 0);
+	add(&whole, "b", 5, 5, depth);
 	assert_null(page_slices_create(&whole.captured, &slices));
 	assert_non_null(slices);
-	add(&first, "a", 1, 0);
-	add(&second, "a", 2, 0);
-	add(&second, "b", 5, depth);
-	add(&last, "a", 3, 0);
+	add(&first, "a", 1, 1, 0);
+	add(&second, "a", 2, 2, 0);
+	add(&second, "b", 5, 5, depth);
+	add(&last, "a", 3, 3, 0);
 	assert_null(page_slices_add(slices, 0, &first.captured));
 	assert_null(page_slices_add(slices, 1, &second.captured));
 	assert_null(page_slices_add(slices, 2, &last.captured));
@@ -226,6 +226,28 @@ static void sums(void **state)
 	has(nested, "[[\"a\",2,null,2],[\"b\",5,null,5,1]]");
 }
 
+/* Slices of "a" are not the whole together, and nobody knows which of them is wrong. */
+static void doubtful(void **state)
+{
+	struct made_table whole = { 0 }, first = { 0 }, second = { 0 };
+	_cleanup_free_ char *text = NULL;
+	struct page_slices *slices;
+
+	(void)state;
+	add(&whole, "a", 6, 3, 0);
+	add(&whole, "b", 5, 5, 0);
+	assert_null(page_slices_create(&whole.captured, &slices));
+	add(&first, "a", 1, 1, 0);
+	add(&first, "b", 3, 3, 0);
+	add(&second, "a", 6, 3, 0);
+	add(&second, "b", 2, 5, 0);
+	assert_null(page_slices_add(slices, 0, &first.captured));
+	assert_null(page_slices_add(slices, 1, &second.captured));
+	text = written(slices, 1000);
+	has(text, "\"rows\":[[\"a\",null,null,1],[\"b\",3,null,3]]}");
+	has(text, "\"rows\":[[\"a\",null,null,3],[\"b\",2,null,5]]}");
+}
+
 /* Where there is no room for all, two and two of them are one, and so on. */
 static void put_together(void **state)
 {
@@ -250,16 +272,16 @@ static void useless(void **state)
 	_cleanup_free_ char *text = NULL;
 
 	(void)state;
-	add(&twice, "a", 1, 0);
-	add(&twice, "a", 2, 0);
+	add(&twice, "a", 1, 1, 0);
+	add(&twice, "a", 2, 2, 0);
 	assert_null(page_slices_create(&twice.captured, &slices));
 	assert_null(slices);
-	add(&cut, "a", 1, 0);
+	add(&cut, "a", 1, 1, 0);
 	cut.captured.left_out = 1;
 	assert_null(page_slices_create(&cut.captured, &slices));
 	assert_null(slices);
-	add(&whole, "a", 1, 0);
-	add(&other, "b", 1, 0);
+	add(&whole, "a", 1, 1, 0);
+	add(&other, "b", 1, 1, 0);
 	assert_null(page_slices_create(&whole.captured, &slices));
 	assert_null(page_slices_add(slices, 0, &other.captured));
 	text = written(slices, 1000);
@@ -269,8 +291,9 @@ static void useless(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_a_trace),	cmocka_unit_test(filtered), cmocka_unit_test(sums),
-		cmocka_unit_test(put_together), cmocka_unit_test(useless),
+		cmocka_unit_test(of_a_trace), cmocka_unit_test(filtered),
+		cmocka_unit_test(sums),	      cmocka_unit_test(put_together),
+		cmocka_unit_test(useless),    cmocka_unit_test(doubtful),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
