@@ -46,6 +46,19 @@ export function button(label, onclick, properties) {
 	return el("button", { type: "button", onclick, ...properties }, label);
 }
 
+/**
+ * Makes the children of an element anew. The button that has the focus is gone then: the one in its
+ * place gets it.
+ * @param {Element} element @param {() => void} render
+ */
+export function keepFocus(element, render) {
+	const at = [...element.querySelectorAll("button")].findIndex((one) => one === document.activeElement);
+
+	render();
+	if (at >= 0)
+		element.querySelectorAll("button")[at]?.focus();
+}
+
 /** One of several values. @param {string} label @param {[string, string][]} options value and text
  * @param {string} value @param {(value: string) => void} onchange */
 export function select(label, options, value, onchange) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The tree of processes.
-import { el, fill, put, button } from "./dom.js";
+import { el, fill, put, button, keepFocus } from "./dom.js";
 import { duration, timeText, count } from "./text.js";
-import { chosenCommand, commandBox } from "./command.js";
+import { chosenCommand, commandBox, commandLine } from "./command.js";
 
 /** @typedef {import("./state.js").App} App */
 /** @typedef {import("./model.js").Model} Model */
@@ -10,6 +10,7 @@ import { chosenCommand, commandBox } from "./command.js";
 
 const FIRST_PROCESSES = 200;
 const PROCESS_KERNEL = 1, PROCESS_ENDED = 2, PROCESS_STARTED = 4;
+const THREAD_STARTED = 4, THREAD_ENDED = 8;
 const DEEPEST = 24;
 /** Tables of other reports that belong to processes. */
 const RELATED_TABLES = /** @type {[string, string][]} */ ([
@@ -111,6 +112,46 @@ function createProcessRow(app, { index, depth }, sums, texts) {
 		...texts.map((key) => el("td", { class: "long" }, el("bdi", null, model.string(processes[key][index])))));
 }
 
+/** The process that is chosen, or that of the chosen thread; -1: none. @param {App} app */
+function chosenProcess(app) {
+	const { process, thread } = app.store.state;
+
+	return process ?? (thread === null ? -1 : app.model.get("threads").process[thread] - 1);
+}
+
+/** @param {App} app @param {number} thread */
+function createThreadRow(app, thread) {
+	const { model, store } = app, threads = model.get("threads"), flags = threads.flags[thread];
+	const chosen = store.state.thread === thread;
+
+	return el("tr", { class: chosen ? "chosen" : null },
+		el("th", { scope: "row" }, button(model.threadLabel(thread), () => store.set({ thread: chosen ? null : thread }),
+			{ class: "link", "aria-pressed": String(chosen) })),
+		el("td", { class: "number" }, flags & THREAD_STARTED ? timeText(threads.start[thread]) : "before"),
+		el("td", { class: "number" }, flags & THREAD_ENDED ? timeText(threads.end[thread]) : "–"),
+		el("td", { class: "number" }, duration(threads.cpu_ns[thread])));
+}
+
+/** The threads of the chosen process, and how to see what it had mapped and mounted. @param {App} app */
+function createDetails(app) {
+	const { model } = app, threads = model.get("threads"), process = chosenProcess(app);
+
+	if (process < 0)
+		return null;
+	const own = Array.from({ length: threads.rows }, (_, i) => i).filter((i) => threads.process[i] === process + 1)
+		.sort((a, b) => threads.cpu_ns[b] - threads.cpu_ns[a]);
+	const label = "Threads of " + model.processLabel(process);
+
+	return el("section", { class: "apart" }, el("h2", null, label),
+		el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, el("table", { class: "grid" },
+			el("thead", null, el("tr", null, el("th", { scope: "col" }, "Thread"), ...["Start (s)", "End (s)", "CPU time"].map((text) =>
+				el("th", { scope: "col", class: "number" }, text)))),
+			el("tbody", null, ...own.slice(0, FIRST_PROCESSES).map((thread) => createThreadRow(app, thread))))),
+		own.length > FIRST_PROCESSES && el("p", { class: "note" }, count(own.length - FIRST_PROCESSES) + " more ran less."),
+		el("p", { class: "note" }, "The programs that it ran, its memory and its mounts:"),
+		commandBox(commandLine(app, "procs", { pid: model.get("processes").pid[process] })));
+}
+
 /** Links to tables of reports on processes. @param {App} app */
 function createRelated(app) {
 	return el("ul", { class: "related" }, ...RELATED_TABLES.map(([command, text]) => el("li", null,
@@ -122,14 +163,16 @@ function createRelated(app) {
 export function createProcesses(app) {
 	const { model, store } = app;
 	const all = orderTree(model), sums = sumThreads(model), texts = shownTexts(model);
-	const body = el("tbody"), more = el("p"), summary = el("p", { class: "muted" }), command = el("div");
+	const body = el("tbody"), more = el("p"), summary = el("p", { class: "muted" });
+	const command = el("div"), details = el("div");
 	let shown = FIRST_PROCESSES;
 	const show = () => {
 		const lines = matchingProcesses(app, all);
 
 		if (lines.findIndex(({ index }) => index === store.state.process) >= shown)
 			shown = lines.length;
-		fill(body, ...lines.slice(0, shown).map((line) => createProcessRow(app, line, sums, texts)));
+		keepFocus(body, () => fill(body, ...lines.slice(0, shown).map((line) => createProcessRow(app, line, sums, texts))));
+		keepFocus(details, () => fill(details, createDetails(app)));
 		fill(more, lines.length > shown && button("Show " + count(lines.length - shown) + " more", () => {
 			shown = lines.length;
 			show();
@@ -144,7 +187,7 @@ export function createProcesses(app) {
 				el("th", { scope: "col", class: isNumber ? "number" : null }, text)),
 			...texts.map((key) => el("th", { scope: "col" }, key[0].toUpperCase() + key.slice(1))))), body)), more);
 
-	put(element, command, el("h2", null, "More on processes"), createRelated(app));
+	put(element, command, details, el("h2", { class: "apart" }, "More on processes"), createRelated(app));
 	show();
 	return {
 		element,

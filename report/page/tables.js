@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The tables of all reports, for what is chosen.
-import { el, fill, put, button } from "./dom.js";
+import { el, fill, put, button, keepFocus } from "./dom.js";
 import { count, duration, timeText } from "./text.js";
 import { chosenCommand, commandBox } from "./command.js";
 import { rangeText } from "./header.js";
@@ -169,7 +169,8 @@ class TableView {
 		this.heads.forEach((head, k) => this.columns[k].i === this.sort ?
 			head.setAttribute("aria-sort", this.down ? "descending" : "ascending") : head.removeAttribute("aria-sort"));
 		fill(this.notes, ...[...notes, ...this.remarks()].map((note) => el("p", { class: "note" }, note)));
-		fill(this.body, ...sorted.slice(0, this.shown).map(({ values, depth }) => this.createRow(values, depth)));
+		keepFocus(this.body, () =>
+			fill(this.body, ...sorted.slice(0, this.shown).map(({ values, depth }) => this.createRow(values, depth))));
 		if (!sorted.length)
 			fill(this.body, el("tr", null, el("td", { colspan: this.columns.length, class: "muted" }, "No rows.")));
 		fill(this.more, sorted.length > this.shown && button("Show " + count(Math.min(MORE_ROWS, sorted.length - this.shown)) +
@@ -264,7 +265,7 @@ export function createTables(app) {
 
 		return tables.find((t) => tableId(t) === table) || tables.find((t) => t.command.split(" ")[0] === table) || tables[0];
 	};
-	const showList = () => fill(list, createChoices(app, tables, current(), find.value));
+	const showList = () => keepFocus(list, () => fill(list, createChoices(app, tables, current(), find.value)));
 	const showTable = () => {
 		view = new TableView(app, current());
 		fill(place, view.element);
