@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The flame graph of what is chosen: choices, keys and what is said about frames. flame_canvas.js
 // draws it.
+import { commandBox } from "./command.js";
 import { announce, button, el, fill, select } from "./dom.js";
-import { changeColour, nodeChange } from "./difference.js";
-import { FlamePicture, kindColour, objectColour } from "./flame_canvas.js";
+import { baseName, changeColour, nodeChange } from "./difference.js";
+import { FlamePicture, kindColour, objectColours } from "./flame_canvas.js";
 import {
-	amountOf, changesProfile, chooseFlame, comparable, flameChoice, isCompared, isLoaded, loadProfile, nounOf,
-	profileOf, whyEmpty,
+	amountOf, changesProfile, chooseFlame, comparable, flameChoice, inexactNote, isCompared, isLoaded, loadProfile,
+	nounOf, profileCommand, profileOf, sumText, whyEmpty,
 } from "./profile.js";
 import { findPath, isInlined, pathTo, PlainShape, TurnedShape } from "./shapes.js";
 import { count, percent } from "./text.js";
-import { matchFuncs } from "./tree.js";
+import { matchFuncs, shortName } from "./tree.js";
 import { weightKinds } from "./weights.js";
 
 /** @typedef {import("./state.js").App} App */
@@ -43,9 +44,10 @@ class FlameView {
 		this.empty = el("div", { class: "flame-empty" });
 		this.said = el("p", { class: "flame-said muted" });
 		this.legend = el("ul", { class: "flame-legend", "aria-label": "Colours" });
+		this.command = el("div");
 		this.tooltip = el("div", { class: "flame-tooltip", hidden: true, "aria-hidden": "true" });
 		this.matched = el("span", { class: "flame-matched", role: "status" });
-		this.element.append(this.controls, this.said, this.scroller, this.empty, this.legend, this.tooltip);
+		this.element.append(this.controls, this.said, this.scroller, this.empty, this.legend, this.command, this.tooltip);
 		this.picture = new FlamePicture(this.scroller);
 		/** @type {Profile | null} */
 		this.profile = null;
@@ -97,6 +99,10 @@ class FlameView {
 		this.showPicture();
 		this.showChosen();
 		this.showLegend();
+
+		const command = profileCommand(this.app, "flame");
+
+		fill(this.command, command && commandBox(command));
 	}
 
 	makeShape() {
@@ -121,9 +127,12 @@ class FlameView {
 
 		if (!profile || !shape)
 			return;
+
+		const objects = byObject ? objectColours(shape.tree) : null;
+
 		picture.icicle = !flameChoice(this.app, "upwards");
 		picture.colour = (node) => profile.comparison ? changeColour(profile.comparison, node, profile.total) :
-			byObject ? objectColour(shape.funcs.object(shape.func(node))) : kindColour(shape, node);
+			objects ? this.objectColour(objects, node) : kindColour(shape, node);
 		picture.marksInlined = byObject;
 		this.scroller.hidden = !profile.total;
 		this.empty.hidden = profile.total > 0;
@@ -206,15 +215,17 @@ class FlameView {
 			return;
 		}
 
-		const parts = [this.amount(profile.total) + " in " + count(profile.rows) + " " + nounOf(this.app)];
+		const parts = [sumText(this.app, profile)];
 
+		if (inexactNote(this.app))
+			parts.push(inexactNote(this.app));
 		if (profile.sides.length)
 			parts.unshift("Before: " + profile.sides[0] + ", after: " + profile.sides[1]);
 		if (zoomed)
 			parts.push("zoomed to " + this.nameOf(zoomed) + ", " + this.amount(shape.total(zoomed)) + " (" +
 				percent(shape.total(zoomed), profile.total) + ")");
 		fill(this.said, parts.join("; "), zoomed > 0 && " ",
-			zoomed > 0 && button("Show all", () => this.zoom(0), { class: "flame-link" }));
+			zoomed > 0 && button("Show all", () => this.zoom(0), { class: "link" }));
 		this.showMatched();
 	}
 
@@ -222,7 +233,7 @@ class FlameView {
 	nameOf(node) {
 		const { shape } = this;
 
-		return node && shape ? shape.funcs.name(shape.func(node)) : "all";
+		return node && shape ? shortName(shape.funcs.name(shape.func(node))) : "all";
 	}
 
 	/** Lines about a frame, the first is its name. @param {number} node @returns {string[]} */
@@ -233,9 +244,9 @@ class FlameView {
 		const lines = [this.nameOf(node) + (isInlined(shape, node) ? " (inlined)" : "")];
 
 		if (node && shape.funcs.object(shape.func(node)))
-			lines.push(shape.funcs.object(shape.func(node)));
+			lines.push(shortName(shape.funcs.object(shape.func(node))));
 		if (line)
-			lines.push(shape.file(node) + ":" + line);
+			lines.push(shortName(shape.file(node)) + ":" + line);
 		if (zoomed)
 			shares.push(percent(total, shape.total(zoomed)) + " of the zoom");
 		if (node)
@@ -269,7 +280,7 @@ class FlameView {
 
 		const [name, ...lines] = this.details(node);
 
-		fill(tooltip, el("strong", null, name), ...lines.map((line) => el("span", null, line)));
+		fill(tooltip, el("strong", null, el("bdi", null, name)), ...lines.map((line) => el("bdi", null, line)));
 
 		const left = Math.min(clientX + 12, innerWidth - tooltip.offsetWidth - 8);
 		const top = clientY + 20 + tooltip.offsetHeight > innerHeight ? clientY - tooltip.offsetHeight - 12 : clientY + 20;
@@ -295,7 +306,7 @@ class FlameView {
 			group("Difference", this.differenceControls()),
 			group("Layout", [
 				this.check("Innermost first", state.inverted, (inverted) => set({ inverted }), isCompared(app)),
-				this.choice("By name", "byname"), this.choice("Upwards", "upwards"),
+				this.choice("Sort by name", "byname"), this.choice("Upwards", "upwards"),
 				this.choice("Fold recursion", "unfolded", true),
 				this.choice("Colour by object", "object", false, isCompared(app)),
 			]),
@@ -356,11 +367,19 @@ class FlameView {
 			return [["less-3", "less"], ["less-1", ""], ["same", "unchanged, or within sampling error"],
 				["more-1", ""], ["more-3", "more"]];
 		if (flameChoice(this.app, "object"))
-			return [["root", "process, thread"], ["object-0", "each object a colour of its own"]];
+			return [["root", "process, thread"], ...[...objectColours(shape.tree)].map(([object, colour]) =>
+				/** @type {[string, string]} */ ([colour, shortName(baseName(object))])), ["unresolved", "other objects"]];
 		for (const { nodes } of this.picture.rows)
 			for (const node of nodes)
 				used.add(kindColour(shape, node));
 		return Object.entries(COLOUR_TEXTS).filter(([name]) => used.has(name));
+	}
+
+	/** @param {Map<string, string>} objects @param {number} node */
+	objectColour(objects, node) {
+		const shape = /** @type {Shape} */ (this.shape), object = shape.funcs.object(shape.func(node));
+
+		return object ? objects.get(object) || "unresolved" : "root";
 	}
 
 	// --- zoom and keys ---
@@ -432,7 +451,7 @@ class FlameView {
 			this.choose(selected);
 			this.zoom(selected);
 			this.select(selected);
-		} else if (event.key === "Escape") {
+		} else if (event.key === "Escape" && (selected >= 0 || this.picture.zoomed)) {
 			this.showTooltip(-1, 0, 0);
 			this.picture.selected = -1;
 			this.app.store.set({ frame: null });
@@ -449,9 +468,12 @@ class FlameView {
 
 		scroller.addEventListener("keydown", (event) => this.key(event));
 		scroller.addEventListener("pointermove", (event) => {
-			picture.hovered = picture.nodeAt(event.clientX, event.clientY);
-			picture.plan();
-			this.showTooltip(picture.hovered, event.clientX, event.clientY);
+			const node = picture.nodeAt(event.clientX, event.clientY);
+
+			if (node !== picture.hovered)
+				picture.plan();
+			picture.hovered = node;
+			this.showTooltip(node, event.clientX, event.clientY);
 		});
 		scroller.addEventListener("pointerleave", () => {
 			picture.hovered = -1;

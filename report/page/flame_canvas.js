@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Draws the frames of a weighed tree on a canvas that is as large as what is seen of it.
 import { isInlined, pathTo } from "./shapes.js";
-import { NODE_FOLDED } from "./tree.js";
+import { NODE_FOLDED, shortName } from "./tree.js";
 
 /** @typedef {import("./shapes.js").Shape} Shape */
+/** @typedef {import("./tree.js").CallTree} CallTree */
 /** @typedef {{nodes: number[], x: number[], width: number[]}} FlameRow frames from left to right, in CSS pixels */
 
 export const FLAME_ROW = 20; // five units of the page
@@ -36,7 +37,7 @@ function shaded(colour, by) {
 }
 
 /** @param {string} text */
-export function hashOf(text) {
+function hashOf(text) {
 	let hash = 0;
 
 	for (let i = 0; i < text.length; i++)
@@ -69,9 +70,31 @@ export function kindColour(shape, node) {
 	return KIND_COLOURS[shape.kind(node)] || "unresolved";
 }
 
-/** @param {string} object */
-export function objectColour(object) {
-	return object ? "object-" + hashOf(object) % OBJECT_COLOURS.length : "root";
+/** Objects with a colour of their own, those with most frames first. @type {WeakMap<CallTree, Map<string, string>>} */
+const OBJECTS = new WeakMap();
+
+/** Their colours. They depend on the tree alone, so that another range does not change them. @param {CallTree} tree */
+export function objectColours(tree) {
+	const known = OBJECTS.get(tree), frames = new Uint32Array(tree.funcs.size);
+	/** @type {Map<string, number>} */
+	const sums = new Map();
+
+	if (known)
+		return known;
+	for (let i = 1; i < tree.n; i++)
+		frames[tree.func[i]]++;
+	for (let func = 0; func < frames.length; func++) {
+		const object = frames[func] ? tree.funcs.object(func) : "";
+
+		if (object)
+			sums.set(object, (sums.get(object) || 0) + frames[func]);
+	}
+
+	const sorted = [...sums].sort((a, b) => b[1] - a[1]).slice(0, OBJECT_COLOURS.length);
+	const colours = new Map(sorted.map(([object], i) => [object, OBJECT_COLOURS[i]]));
+
+	OBJECTS.set(tree, colours);
+	return colours;
 }
 
 /** The row behind this one: what frames call that is wide enough. @param {Shape} shape @param {FlameRow} row @param {number} scale @returns {FlameRow} */
@@ -164,9 +187,13 @@ export class FlamePicture {
 	}
 
 	layout() {
+		const below = this.space.offsetHeight - this.scroller.scrollTop;
+
 		this.width = this.scroller.clientWidth;
 		this.rows = this.shape && this.width ? layoutFrames(this.shape, this.zoomed, this.width) : [];
 		this.space.style.height = this.rows.length * FLAME_ROW + "px";
+		if (!this.icicle) // what is in view stays there: the root is at the bottom
+			this.scroller.scrollTop = this.space.offsetHeight - Math.max(below, this.scroller.clientHeight);
 		this.plan();
 	}
 
@@ -275,7 +302,7 @@ export class FlamePicture {
 
 	/** @param {CanvasRenderingContext2D} context @param {string} name @param {number} room */
 	fit(context, name, room) {
-		const whole = name.length > 512 ? name.slice(0, 512) : name; // names may be of any length
+		const whole = shortName(name);
 		let measured = this.measured.get(whole);
 
 		if (measured === undefined) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The functions of what is chosen as a table, and for one of them who calls it and what it calls:
 // what the flame graph shows, to be read, sorted and heard.
+import { commandBox } from "./command.js";
 import { baseName, compareFuncs } from "./difference.js";
 import { button, el, fill, select } from "./dom.js";
 import {
-	amountOf, changesProfile, isLoaded, loadProfile, nounOf, profileOf, whyEmpty,
+	amountOf, changesProfile, inexactNote, isLoaded, loadProfile, profileCommand, profileOf, sumText, whyEmpty,
 } from "./profile.js";
 import { count, percent } from "./text.js";
-import { KIND_ROOT, matcherOf, NODE_INLINED } from "./tree.js";
+import { KIND_ROOT, matcherOf, NODE_INLINED, shortName } from "./tree.js";
 
 /** @typedef {import("./state.js").App} App */
 /** @typedef {import("./profile.js").Profile} Profile */
@@ -22,6 +23,7 @@ import { KIND_ROOT, matcherOf, NODE_INLINED } from "./tree.js";
  */
 
 const FIRST_FUNCTIONS = 500;
+const FIRST_SEEN = 80; // the others follow when the browser has painted these
 const FIRST_CHILDREN = 50;
 
 /**
@@ -152,11 +154,13 @@ class FunctionsView {
 		this.choices = el("div", { class: "flame-controls" });
 		this.table = el("div", { class: "functions-table" });
 		this.trees = el("div", { class: "functions-trees" });
+		this.command = el("div");
 		this.element = el("section", { class: "functions", "aria-label": "Functions" },
 			el("div", { class: "functions-head" }, this.said, this.choices),
-			el("div", { class: "functions-panes" }, this.table, this.trees));
+			el("div", { class: "functions-panes" }, this.table, this.trees), this.command);
 		this.sort = { key: "", down: true };
 		this.most = FIRST_FUNCTIONS;
+		this.later = 0;
 		this.byTotal = false;
 		/** @type {Profile | null} */
 		this.profile = null;
@@ -199,15 +203,17 @@ class FunctionsView {
 
 	/** @param {Profile} profile */
 	showHead(profile) {
-		const why = whyEmpty(this.app);
+		const why = whyEmpty(this.app), command = profileCommand(this.app, "callgraph");
 
 		fill(this.choices);
+		fill(this.command, command && commandBox(command));
 		if (!profile.total && !this.rows.length) {
 			fill(this.said, why.text, why.command && " ", why.command && el("code", null, why.command));
 			return;
 		}
 		if (!profile.comparison) {
-			this.said.textContent = amountOf(this.app, profile.total) + " in " + count(profile.rows) + " " + nounOf(this.app);
+			this.said.textContent = [sumText(this.app, profile),
+				inexactNote(this.app)].filter(Boolean).join("; ");
 			return;
 		}
 		this.said.textContent = "Before: " + profile.sides[0] + ", after: " + profile.sides[1];
@@ -223,12 +229,12 @@ class FunctionsView {
 
 	/** @param {number} func */
 	name(func) {
-		return this.profile?.tree.funcs.name(func) || "";
+		return shortName(this.profile?.tree.funcs.name(func) || "");
 	}
 
 	/** @param {number} func */
 	object(func) {
-		return this.profile?.tree.funcs.object(func) || "";
+		return shortName(this.profile?.tree.funcs.object(func) || "");
 	}
 
 	/** @returns {FuncColumn[]} */
@@ -286,18 +292,22 @@ class FunctionsView {
 			return;
 		}
 
+		const body = el("tbody"), shown = rows.slice(0, this.most);
 		const caption = el("caption", { class: "unseen" }, "Functions, " + count(rows.length));
 
 		fill(this.table,
-			el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Functions" },
+			el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of functions" },
 				el("table", { class: "grid functions-grid" }, caption,
 					el("thead", null, el("tr", null, ...columns.map((c) => this.headCell(c, column)))),
-					el("tbody", null, ...rows.slice(0, this.most).map((row) => this.row(row, columns))))),
+					body)),
 			!rows.length && el("p", { class: "muted" }, "No function matches the search."),
 			rows.length > this.most && button(count(rows.length - this.most) + " more functions", () => {
 				this.most += 4 * FIRST_FUNCTIONS;
 				this.showTable();
 			}));
+		body.append(...shown.slice(0, FIRST_SEEN).map((row) => this.row(row, columns)));
+		clearTimeout(this.later);
+		this.later = setTimeout(() => body.append(...shown.slice(FIRST_SEEN).map((row) => this.row(row, columns))), 50);
 		if (focused)
 			/** @type {HTMLElement | null} */ (this.table.querySelector("th[data-key='" + focused + "'] button"))?.focus();
 	}
@@ -332,7 +342,7 @@ class FunctionsView {
 			if (column.key === "self-percent" || column.key === "total-percent")
 				return shareCell(text, column.value(row) / total, column.key);
 			if (column.key === "change" || column.key === "percent")
-				return el("td", { class: "number " + (row.note === "within sampling error" ? "muted" :
+				return el("td", { class: "number is-" + column.key + " " + (row.note === "within sampling error" ? "muted" :
 					row.change > 0 ? "change-more" : row.change < 0 ? "change-less" : "") }, text);
 			return el("td", { class: (this.isText(column) ? "long muted" : "number") + " is-" + column.key, title: column.key === "object" ?
 				this.object(row.func) : null }, text);
@@ -341,9 +351,12 @@ class FunctionsView {
 
 	/** @param {number} func @param {boolean} inlined @param {boolean} isChosen */
 	link(func, inlined, isChosen) {
-		return el("span", null, button(this.name(func), () => this.choose(func), {
+		const link = button("", () => this.choose(func), {
 			class: "link", "aria-pressed": String(isChosen), title: this.name(func),
-		}), inlined && el("span", { class: "muted" }, " inlined"));
+		});
+
+		link.append(el("bdi", null, this.name(func)));
+		return el("span", { class: "function-link" }, link, inlined && el("span", { class: "muted" }, "inlined"));
 	}
 
 	/** The function of the state, of another table where two traces are compared. */
@@ -391,7 +404,7 @@ class FunctionsView {
 
 		const branches = branchesOf(profile.tree, profile.weights), top = branches.top(func);
 
-		fill(this.trees, el("h2", { class: "functions-name" }, this.name(func)),
+		fill(this.trees, el("h2", { class: "functions-name" }, el("bdi", null, this.name(func))),
 			el("p", { class: "muted functions-object" }, this.object(func)),
 			!top.total ? el("p", { class: "muted" }, "It is in no stack of what is chosen.") : null,
 			top.total ? this.treeTable("Callers", "from the function outwards", top, branches.callers) : null,
@@ -407,8 +420,8 @@ class FunctionsView {
 			!body.childElementCount ? el("p", { class: "muted" }, "None.") :
 				el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title },
 					el("table", { class: "grid functions-grid" },
-						el("thead", null, el("tr", null, el("th", { scope: "col" }, "Function"),
-							...["Total", "%", "Self"].map((label) => el("th", { scope: "col", class: "number is-" + label.toLowerCase() }, label)))),
+						el("thead", null, el("tr", null, el("th", { scope: "col", class: "is-name" }, "Function"),
+							...["Total", "%", "Self"].map((label) => el("th", { scope: "col", class: "number is-" + (label === "%" ? "share" : label.toLowerCase()) }, label)))),
 						body)));
 	}
 
@@ -435,19 +448,16 @@ class FunctionsView {
 	/** @param {HTMLElement} body @param {Branch} branch @param {number} depth @param {number} whole @param {(branch: Branch) => Branch[]} expand */
 	branchRow(body, branch, depth, whole, expand) {
 		const next = expand(branch), isRoot = this.profile?.tree.funcs.kind(branch.func) === KIND_ROOT;
-		const cell = el("th", { scope: "row", class: "long" });
+		const line = el("div", { class: "tree-line" }), cell = el("th", { scope: "row", class: "long" }, line);
 		const row = el("tr", { "data-depth": depth }, cell,
 			el("td", { class: "number" }, amountOf(this.app, branch.total)),
 			shareCell(percent(branch.total, whole), branch.total / (whole || 1), "share"),
 			el("td", { class: "number is-self" }, amountOf(this.app, branch.self)));
 
-		cell.style.paddingInlineStart = 8 + 12 * Math.min(depth, 24) + "px";
-		if (next.length)
-			cell.append(this.expander(body, row, branch, next, depth, whole, expand));
-		else
-			cell.append(el("span", { class: "expander" }));
-		cell.append(isRoot || branch.func >= this.app.model.get("funcs").rows ? el("span", { class: "muted" }, this.name(branch.func)) :
-			this.link(branch.func, branch.inlined, false));
+		line.style.paddingInlineStart = 12 * Math.min(depth, 16) + "px";
+		line.append(next.length ? this.expander(body, row, branch, next, depth, whole, expand) : el("span", { class: "expander" }),
+			isRoot || branch.func >= this.app.model.get("funcs").rows ? el("bdi", { class: "muted" }, this.name(branch.func)) :
+				this.link(branch.func, branch.inlined, false));
 		return row;
 	}
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the flame graph and the tables of functions show: the weights of what is chosen. It is
 // worked out once for both.
+import { chosenCommand, shellWord } from "./command.js";
 import { compareWeights, mergeTrees, moveWeights } from "./difference.js";
 import { matchFuncs } from "./tree.js";
 import { count, duration } from "./text.js";
@@ -242,6 +243,48 @@ export function nounOf(app) {
 /** A weight as text. @param {App} app @param {number} weight */
 export function amountOf(app, weight) {
 	return kindOf(app).unit === "ns" ? duration(weight) : count(weight);
+}
+
+/** What there is of it all. @param {App} app @param {Profile} profile */
+export function sumText(app, profile) {
+	const counted = count(profile.rows) + " " + nounOf(app);
+
+	return kindOf(app).unit === "ns" ? duration(profile.total) + " in " + counted : counted;
+}
+
+/** Where parts of rows that were put together are counted by their share. @param {App} app */
+export function inexactNote(app) {
+	const { range, weight } = app.store.state, summarised = app.model.head.summarised || {};
+	const within = weight === "cpu" ? summarised.samples_ns : summarised.spells_ns;
+
+	return !within || !(range || weight !== "cpu") || weight.includes(":") ? "" :
+		(weight === "cpu" ? "samples" : "intervals") + " within " + duration(within) + " were put together" +
+		(weight === "cpu" ? ": at the ends of the range some may be missing, or too many" :
+			" and are shown where the longest of them stopped: exact with --from and --to");
+}
+
+/** What prints the same; "": nothing does. @param {App} app @param {"flame" | "callgraph"} command */
+export function profileCommand(app, command) {
+	const { weight, by, inverted } = app.store.state, { model } = app;
+	const name = /** @type {Record<string, string>} */ ({ name: "comm", process: "process", thread: "thread", none: "none" })[by] || "comm";
+	const options = [];
+
+	if (isCompared(app) && comparable(app) === "traces")
+		return ["ebreport diff", shellWord(app.models[0].head.name), shellWord(app.models[1].head.name),
+			weight === "offcpu" ? "--event offcpu" : "", command === "flame" ? "--flame -o diff.svg" : ""].filter(Boolean).join(" ");
+	if (isCompared(app))
+		return "";
+	if (weight === "wall")
+		return chosenCommand(app, "wall");
+	if (weight.startsWith("mark:"))
+		return chosenCommand(app, "marks");
+	if (weight !== "cpu")
+		options.push("--event " + shellWord(weight.split(":")[0]), weight.endsWith(":rows") ? "--weight rows" : "");
+	if (command === "flame")
+		options.push(by === "name" ? "" : "--by " + name, inverted ? "--bottom-up" : "",
+			flameChoice(app, "byname") ? "" : "--left-heavy",
+			flameChoice(app, "upwards") ? "" : "--icicle", "-o " + shellWord(model.head.name.replace(/\.ebt$/, "") + ".svg"));
+	return chosenCommand(app, [command, ...options].filter(Boolean).join(" "));
 }
 
 /** Why there is nothing, and what to do. @param {App} app @returns {{text: string, command: string}} */

@@ -7,18 +7,17 @@ import { KIND_ROOT, NODE_INLINED } from "./tree.js";
 /** @typedef {import("./weights.js").Weights} Weights */
 /** @typedef {PlainShape | TurnedShape} Shape */
 
-/** By weight, the heaviest first, or by name. @param {Shape} shape @param {number[]} nodes @param {boolean} byName */
+/** By name, or by weight: then names of frames that weigh the same are not looked up, they are many. @param {Shape} shape @param {number[]} nodes @param {boolean} byName */
 function sortFrames(shape, nodes, byName) {
 	const { funcs } = shape;
-	const name = (/** @type {number} */ node) => funcs.name(shape.func(node));
-	const byNames = (/** @type {number} */ a, /** @type {number} */ b) => {
-		const x = name(a), y = name(b);
 
-		return x < y ? -1 : x > y ? 1 : a - b;
-	};
+	if (!byName)
+		return nodes.sort((a, b) => shape.total(b) - shape.total(a) || shape.func(a) - shape.func(b));
 
-	return nodes.sort(byName ? byNames :
-		(a, b) => shape.total(b) - shape.total(a) || byNames(a, b));
+	const names = nodes.map((node) => ({ node, name: funcs.name(shape.func(node)) }));
+
+	names.sort((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : a.node - b.node);
+	return names.map(({ node }) => node);
 }
 
 /** As stacks are. */
@@ -70,7 +69,7 @@ export class PlainShape {
 				if (this.weights[child[i]] > 0)
 					children.push(child[i]);
 			}
-			sortFrames(this, children, this.byName);
+			children = sortFrames(this, children, this.byName);
 			this.sorted.set(node, children);
 		}
 		return children;
@@ -112,6 +111,8 @@ export class TurnedShape {
 		this.nodes = [];
 		/** @type {Map<number, number[]>} */
 		this.made = new Map();
+		/** By function: the node of it that was made last. */
+		this.latest = new Uint32Array(tree.funcs.size);
 		this.addRoot();
 	}
 
@@ -203,9 +204,8 @@ export class TurnedShape {
 		if (known)
 			return known;
 
-		const children = this.makeChildren(node);
+		const children = sortFrames(this, this.makeChildren(node), this.byName);
 
-		sortFrames(this, children, this.byName);
 		this.made.set(node, children);
 		return children;
 	}
@@ -213,9 +213,8 @@ export class TurnedShape {
 	/** @param {number} node */
 	makeChildren(node) {
 		const { tree, source } = this, { ends } = this.nodes[node];
-		/** @type {Map<number, number>} */
-		const byFunc = new Map();
 		const children = [];
+		const before = this.nodes.length;
 		let rest = this.nodes[node].total;
 
 		for (let i = 0; i < ends.length; i++) {
@@ -224,12 +223,12 @@ export class TurnedShape {
 			if (!next)
 				continue;
 
-			let child = byFunc.get(tree.func[next]);
+			const func = tree.func[next];
+			let child = this.latest[func];
 
-			if (child === undefined) {
-				child = this.nodes.length;
-				this.nodes.push(this.emptyNode(tree.func[next], node));
-				byFunc.set(tree.func[next], child);
+			if (child < before) {
+				child = this.latest[func] = this.nodes.length;
+				this.nodes.push(this.emptyNode(func, node));
 				children.push(child);
 			}
 			this.addEnd(this.nodes[child], ends[i], next, source.count[ends[i]], source.self[ends[i]]);

@@ -11,6 +11,14 @@ export const NODE_INLINED = 1, NODE_FOLDED = 2;
 /** Frames that are said once, where they stand several times one below the other. */
 const LONGEST_CYCLE = 8;
 
+/** Characters of a name that are shown: the trace may have it of any length. */
+const LONGEST_NAME = 400;
+
+/** @param {string} name */
+export function shortName(name) {
+	return name.length > LONGEST_NAME ? name.slice(0, LONGEST_NAME) + "…" : name;
+}
+
 /** Functions of a trace, and what stands in the place of one: a thread, a kind of time. */
 export class FuncTable {
 	/** @param {Model | null} model */
