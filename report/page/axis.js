@@ -53,6 +53,7 @@ export class Axis {
 		this.brushKey = /** @type {"range" | "range2"} */ ("range");
 		this.wanted = false; // a frame is asked for
 		this.stale = true; // lanes have to be made anew
+		this.revealed = -1; // thread whose lane has to be in view
 		this.settling = 0;
 		this.listen();
 		this.loadLater();
@@ -111,6 +112,9 @@ export class Axis {
 			return;
 		if (this.stale)
 			this.makeLanes();
+		if (this.revealed >= 0)
+			this.reveal(this.lanes.laneOf[this.revealed], this.painter.view.height / 3);
+		this.revealed = -1;
 		this.painter.view.scroll = this.scroller.scrollTop;
 		this.painter.paint({ ...state, view: this.view, [this.brushKey]: this.brushed || state[this.brushKey] },
 			this.hovered);
@@ -205,7 +209,9 @@ export class Axis {
 
 	/** In the middle. @param {number} time */
 	showTimeAt(time) {
-		const half = (this.view.to - this.view.from) / 2;
+		const whole = this.model.to - this.model.from;
+		// In a view of nearly all of the time nothing would move.
+		const half = Math.min(this.view.to - this.view.from, whole / 10) / 2;
 
 		this.show(time - half, time + half);
 		announce("At " + time / 1e9 + " s");
@@ -297,19 +303,25 @@ export class Axis {
 
 	/** @param {number} step */
 	focusLane(step) {
-		const { lanes, painter, scroller } = this;
-		const at = Math.max(0, Math.min(lanes.list.length - 1, painter.focus + step));
-		const lane = lanes.list[at], room = painter.view.height - painter.view.top;
+		const at = Math.max(0, Math.min(this.lanes.list.length - 1, this.painter.focus + step));
+
+		this.painter.focus = at;
+		this.reveal(at, 0);
+		announce(this.laneText(at));
+		this.request();
+	}
+
+	/** Scrolls, if the lane is not in view. @param {number} index of a lane @param {number} room px that it gets above or below */
+	reveal(index, room) {
+		const { scroller, painter } = this, lane = this.lanes.list[index];
+		const height = painter.view.height - painter.view.top;
 
 		if (!lane)
 			return;
-		painter.focus = at;
 		if (lane.y < scroller.scrollTop)
-			scroller.scrollTop = lane.y;
-		else if (lane.y + lane.height > scroller.scrollTop + room)
-			scroller.scrollTop = lane.y + lane.height - room;
-		announce(this.laneText(at));
-		this.request();
+			scroller.scrollTop = lane.y - room;
+		else if (lane.y + lane.height > scroller.scrollTop + height)
+			scroller.scrollTop = Math.min(lane.y, lane.y + lane.height - height + room);
 	}
 
 	/** Enter: as a click on the lane, at the middle of what is shown. */
@@ -394,6 +406,8 @@ export class Axis {
 			this.view = { ...state.view };
 		if (["text", "process", "thread", "pins"].some((key) => changed.has(key)))
 			this.stale = true;
+		if (changed.has("thread") || changed.has("moment"))
+			this.revealed = state.moment?.thread ?? state.thread ?? -1;
 		if (changed.has("range"))
 			this.table.update();
 		if (changed.has("frame"))

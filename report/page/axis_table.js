@@ -7,7 +7,7 @@ import { duration, percent, timeText } from "./text.js";
 
 /** @typedef {import("./axis.js").Axis} Axis */
 
-const MOST = 200; // threads
+const MOST_THREADS = 200;
 
 export class AxisTable {
 	/** @param {Axis} axis */
@@ -64,11 +64,20 @@ export class AxisTable {
 	threads() {
 		const { lanes } = this.axis, { from, to } = this.range();
 		const threads = lanes.list.filter((lane) => lane.kind === "thread").map((lane) => lane.index);
-		const shown = [...new Set(threads)].slice(0, MOST);
+		const active = [...new Set(threads)].filter((thread) => this.didAnything(thread, from, to));
+		const shown = active.slice(0, MOST_THREADS);
 
-		return this.grid("Threads" + (threads.length > shown.length ? ", the first " + shown.length + " of " + threads.length : ""),
+		return this.grid("Threads" + (active.length > shown.length ? ", the first " + shown.length + " of " + active.length : ""),
 			["Thread", "Running", "Waiting for a CPU", "Blocked"],
 			shown.map((thread) => this.threadRow(thread, from, to)));
+	}
+
+	/** @param {number} thread @param {number} from @param {number} to */
+	didAnything(thread, from, to) {
+		const { spans } = this.axis;
+
+		spans.sumsOf(thread, from, to);
+		return spans.run + spans.queue + spans.off > 0;
 	}
 
 	/** @param {number} thread @param {number} from @param {number} to */

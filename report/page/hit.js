@@ -2,7 +2,7 @@
 // What lies below the pointer, and what is said about it.
 import { stateAt, lastAt } from "./spans.js";
 import { lowerBound } from "./model.js";
-import { SPAN_HEIGHT, LANE_GAP, EVENT_HEIGHT } from "./lanes.js";
+import { SPAN_HEIGHT, LANE_GAP, rowHeight, trackHeight } from "./lanes.js";
 import { pathAt } from "./paint_over.js";
 import { counterText } from "./paint_events.js";
 import { plainText } from "./paint.js";
@@ -54,16 +54,18 @@ function hitLoss(p, hit) {
 function hitInLane(p, lane, hit, y) {
 	if (lane.kind === "counter" && lane.counter)
 		return { ...hit, kind: "counter", index: lane.counter.index };
-	if (lane.kind === "cpu") {
-		const row = p.spans.runnerAt(lane.index, hit.time);
-
-		return row < 0 ? hit : { ...hit, kind: "spell", index: row, thread: p.spans.spells.thread[row] };
-	}
 	if (lane.kind === "track")
 		return hitEvent(p, lane, hit, y);
 	if (y > SPAN_HEIGHT + LANE_GAP / 2 && lane.tracks.length)
 		return hitEvent(p, lane, hit, y - SPAN_HEIGHT - LANE_GAP);
-	return hitSample(p, hit, y) || hitSpell(p, hit);
+	return lane.kind === "cpu" ? hitCpu(p, lane, hit) : hitSample(p, hit, y) || hitSpell(p, hit);
+}
+
+/** @param {Painter} p @param {Lane} lane @param {Hit} hit @returns {Hit} */
+function hitCpu(p, lane, hit) {
+	const row = p.spans.runnerAt(lane.index, hit.time);
+
+	return row < 0 ? hit : { ...hit, kind: "spell", index: row, thread: p.spans.spells.thread[row] };
 }
 
 /** @param {Painter} p @param {Hit} hit @returns {Hit} */
@@ -90,27 +92,28 @@ function hitSample(p, hit, y) {
 
 /** @param {Painter} p @param {Lane} lane @param {Hit} hit @param {number} y @returns {Hit} */
 function hitEvent(p, lane, hit, y) {
-	let at = Math.max(0, Math.floor(y / EVENT_HEIGHT));
+	let top = 0;
 
 	for (const track of lane.tracks) {
-		const row = track.rows[at];
+		const row = track.rows[Math.max(0, Math.floor((y - top) / rowHeight(track)))];
 
 		if (row)
 			return hitRow(p, row, hit);
-		at -= track.rows.length;
+		top += trackHeight(track);
 	}
 	return hit;
 }
 
 /** The event at a time, or one that is near. @param {Painter} p @param {EventRow} row @param {Hit} hit @returns {Hit} */
 function hitRow(p, row, hit) {
-	const near = NEAR / p.view.scale;
-	const at = lastAt(row.from, hit.time, 0, row.from.length);
+	const near = NEAR / p.view.scale, n = row.from.length;
+	let best = hit;
 
-	for (const i of [at, at + 1])
-		if (i >= 0 && i < row.from.length && row.from[i] - near <= hit.time && row.to[i] + near >= hit.time)
-			return { ...hit, kind: "event", index: row.event[i] };
-	return hit;
+	// The last that is there: of those that share a row it began last.
+	for (let i = lowerBound(row.reach, hit.time - near, 0, n); i < n && row.from[i] <= hit.time + near; i++)
+		if (row.to[i] >= hit.time - near)
+			best = { ...hit, kind: "event", index: row.event[i] };
+	return best;
 }
 
 // --- what is said ---
@@ -175,22 +178,13 @@ function stateText(p, state) {
 
 /** The system call at that time. @param {Painter} p @param {Hit} hit @returns {[string, string][]} */
 function callAt(p, hit) {
-	const { events } = p.tracks;
-
 	for (const track of p.tracks.ofThread(hit.thread)) {
 		const row = track.rows[0], at = lastAt(row.from, hit.time, 0, row.from.length);
 
 		if (track.kind === "syscall" && at >= 0 && row.to[at] >= hit.time)
-			return [["System call", eventText(p, events, row.event[at])]];
+			return [["System call", p.eventText(row.event[at], Infinity)]];
 	}
 	return [];
-}
-
-/** @param {Painter} p @param {Record<string, any>} events @param {number} event */
-function eventText(p, events, event) {
-	const detail = p.model.string(events.detail[event]);
-
-	return p.model.string(events.name[event]) + (detail ? " " + detail : "");
 }
 
 /** @param {Painter} p @param {Hit} hit @returns {[string, string][]} */
@@ -205,7 +199,7 @@ function pathLine(p, hit) {
 function describeEvent(p, hit) {
 	const { events } = p.tracks, i = hit.index, track = p.model.head.tracks[events.track[i]];
 	/** @type {[string, string][]} */
-	const lines = [["", eventText(p, events, i)], ["Kind", String(track.kind)]];
+	const lines = [["", p.eventText(i, Infinity)], ["Kind", String(track.kind)]];
 
 	lines.push(...(events.dur[i] ? span(events.time[i], events.time[i] + events.dur[i]) :
 		/** @type {[string, string][]} */ ([["At", timeText(events.time[i]) + " s"]])));

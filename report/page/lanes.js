@@ -2,6 +2,8 @@
 // Which lanes the time axis has, from top to bottom: CPUs, counters, shared tracks, pinned threads,
 // and processes with their threads. Threads that do nothing are folded into a line.
 
+import { isTicks } from "./tracks.js";
+
 /** @typedef {import("./model.js").Model} Model */
 /** @typedef {import("./spans.js").Spans} Spans */
 /** @typedef {import("./tracks.js").Tracks} Tracks */
@@ -26,7 +28,10 @@
 export const GROUP_HEIGHT = 24;
 export const SPAN_HEIGHT = 16;
 export const LANE_GAP = 2; // above and below each lane
-export const EVENT_HEIGHT = 14;
+const EVENT_HEIGHT = 14;
+const LOW_HEIGHT = 8; // of many rows
+const TICK_HEIGHT = 6; // of short events
+const FEW_ROWS = 3;
 export const COUNTER_HEIGHT = 40;
 
 const OPEN_COUNTERS = 4; // more are a closed group
@@ -34,6 +39,18 @@ const ON_PATH = 2; // threads.flags
 const KERNEL_PROCESS = 1; // processes.flags
 const MAJOR_SHARE = 5e-3; // of the weight of all groups
 const IDLE_SHARE = 1e-3; // of the CPU time of all threads
+
+/** Height of each of its rows. @param {Track} track */
+export function rowHeight(track) {
+	if (isTicks(track.kind))
+		return TICK_HEIGHT;
+	return track.rows.length > FEW_ROWS && track.kind !== "mark" ? LOW_HEIGHT : EVENT_HEIGHT;
+}
+
+/** @param {Track} track */
+export function trackHeight(track) {
+	return track.rows.length * rowHeight(track);
+}
 
 /** ns of the critical path by thread. @param {Model} model @returns {Float64Array} */
 export function pathByThread(model) {
@@ -105,9 +122,12 @@ export class Lanes {
 
 		if (!cpus.length || !this.addGroup("cpus", "CPUs", String(cpus.length), 0, true))
 			return;
-		cpus.forEach((_, index) =>
-			this.add({ kind: "cpu", label: "CPU " + index, index, depth: 1 },
-				SPAN_HEIGHT + 2 * LANE_GAP));
+		cpus.forEach((_, index) => {
+			const tracks = this.wanted(this.tracks.ofCpu(index));
+
+			this.add({ kind: "cpu", label: "CPU " + index, index, depth: 1, tracks },
+				SPAN_HEIGHT + 2 * LANE_GAP + this.rowsHeight(tracks));
+		});
 	}
 
 	addCounters() {
@@ -135,11 +155,11 @@ export class Lanes {
 
 	/** @param {Track[]} tracks */
 	rowsHeight(tracks) {
-		return tracks.reduce((sum, track) => sum + track.rows.length * EVENT_HEIGHT, 0);
+		return tracks.reduce((sum, track) => sum + trackHeight(track), 0);
 	}
 
 	addShared() {
-		const tracks = this.wanted(this.tracks.shared());
+		const tracks = this.wanted(this.tracks.shared(this.spans.cpus.length));
 
 		if (!tracks.length || !this.addGroup("events", "Events", String(tracks.length), 0, true))
 			return;

@@ -2,10 +2,10 @@
 // Draws the time axis: visible lanes, what lies over them, their labels and the ruler.
 import { tickStep, tickText } from "./ruler.js";
 import { AxisColours } from "./axis_colours.js";
-import { GROUP_HEIGHT, SPAN_HEIGHT, LANE_GAP, EVENT_HEIGHT } from "./lanes.js";
+import { GROUP_HEIGHT, SPAN_HEIGHT, LANE_GAP, trackHeight } from "./lanes.js";
 import { paintThread, paintCpu } from "./paint_spans.js";
 import { paintTrack, paintSamples, paintCounter } from "./paint_events.js";
-import { paintPath, paintWaker, paintLosses, paintRange, paintOutline } from "./paint_over.js";
+import { paintPath, paintWaker, paintLosses, paintRange, paintOutline, paintSpan } from "./paint_over.js";
 import { stateAt } from "./spans.js";
 import { duration } from "./text.js";
 
@@ -18,7 +18,7 @@ import { duration } from "./text.js";
 /** @typedef {import("./state.js").State} State */
 
 export const RULER_HEIGHT = 24;
-const TICK_ROOM = 112; // px between ticks with a text
+const TICK_ROOM = 96; // px between ticks with a text
 const MOST_TEXTS = 4000;
 
 /** What part of time and lanes the canvas shows. */
@@ -134,6 +134,15 @@ export class Painter {
 			name === "unknown" ? "" : name;
 	}
 
+	/** Name of an event, and its details where there is room: they may begin with its name.
+	 * @param {number} event @param {number} room */
+	eventText(event, room) {
+		const name = this.model.string(this.tracks.events.name[event]);
+		const detail = room > 120 ? this.model.string(this.tracks.events.detail[event]) : "";
+
+		return !detail || detail.startsWith(name) ? detail || name : name + " " + detail;
+	}
+
 	/** A text in the colour of remarks. @param {string} text @param {number} x @param {number} y its middle
 	 * @param {number} room */
 	note(text, x, y, room) {
@@ -225,7 +234,7 @@ export class Painter {
 			context.globalAlpha = 1;
 		}
 		if (lane.kind === "cpu")
-			paintCpu(this, lane.index, y + LANE_GAP);
+			this.paintCpuLane(lane, y + LANE_GAP);
 		else if (lane.kind === "counter" && lane.counter)
 			paintCounter(this, lane.counter, y + LANE_GAP);
 		else if (lane.kind === "thread")
@@ -235,18 +244,23 @@ export class Painter {
 	}
 
 	/** @param {Lane} lane @param {number} y */
+	paintCpuLane(lane, y) {
+		paintCpu(this, lane.index, y);
+		this.paintTracks(lane, y + SPAN_HEIGHT + LANE_GAP);
+	}
+
+	/** @param {Lane} lane @param {number} y */
 	paintThreadLane(lane, y) {
 		paintThread(this, lane.index, y);
 		paintSamples(this, lane.index, y);
-		if (lane.tracks.length)
-			this.paintTracks(lane, y + SPAN_HEIGHT + LANE_GAP);
+		this.paintTracks(lane, y + SPAN_HEIGHT + LANE_GAP);
 	}
 
 	/** @param {Lane} lane @param {number} y */
 	paintTracks(lane, y) {
 		for (const track of lane.tracks) {
 			paintTrack(this, track, y);
-			y += track.rows.length * EVENT_HEIGHT;
+			y += trackHeight(track);
 		}
 	}
 
@@ -264,6 +278,8 @@ export class Painter {
 		paintPath(this);
 		if (moment?.kind === "spell" && moment.index < this.spans.rows)
 			this.paintMoment(moment);
+		else if (moment)
+			paintSpan(this, moment);
 		if (hover?.kind === "spell")
 			paintWaker(this, hover.index);
 		context.restore();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Draws events, samples and counters: at most one thing for each pixel of a row.
 import { lowerBound } from "./model.js";
-import { lastAt } from "./spans.js";
-import { EVENT_HEIGHT, COUNTER_HEIGHT, SPAN_HEIGHT } from "./lanes.js";
+import { COUNTER_HEIGHT, SPAN_HEIGHT, rowHeight } from "./lanes.js";
 import { bytes, duration } from "./text.js";
 
 /** @typedef {import("./paint.js").Painter} Painter */
@@ -10,7 +9,7 @@ import { bytes, duration } from "./text.js";
 /** @typedef {import("./tracks.js").EventRow} EventRow */
 /** @typedef {import("./tracks.js").Counter} Counter */
 
-const BAR = EVENT_HEIGHT - 2;
+const TEXT_HEIGHT = 12;
 const NAME_ROOM = 32; // px that a name needs
 const FAILED_EVENT = 1; // events.flags
 
@@ -23,14 +22,16 @@ const TRACK_COLOURS = /** @type {Record<string, string>} */ ({
 export function paintTrack(p, track, y) {
 	const name = Object.hasOwn(TRACK_COLOURS, track.kind) ? TRACK_COLOURS[track.kind] : "event";
 
+	const height = rowHeight(track);
+
 	track.rows.forEach((row, i) =>
-		paintEventRow(p, row, y + i * EVENT_HEIGHT, p.colours.named[name]));
+		paintEventRow(p, row, y + i * height, height - 2, p.colours.named[name]));
 }
 
-/** @param {Painter} p @param {EventRow} row @param {number} y @param {string} colour */
-function paintEventRow(p, row, y, colour) {
+/** @param {Painter} p @param {EventRow} row @param {number} y @param {number} height @param {string} colour */
+function paintEventRow(p, row, y, height, colour) {
 	const { view, context } = p, n = row.from.length;
-	let i = Math.max(0, lastAt(row.from, view.from, 0, n));
+	let i = lowerBound(row.reach, view.from, 0, n);
 
 	while (i < n && row.from[i] < view.to) {
 		const x0 = Math.max(view.left, view.x(row.from[i]));
@@ -40,7 +41,7 @@ function paintEventRow(p, row, y, colour) {
 			i++;
 			continue;
 		}
-		paintEvent(p, row.event[i], x0, Math.max(1, end - x0), y, colour);
+		paintEvent(p, row.event[i], x0, Math.max(1, end - x0), y, height, colour);
 		// Of those in a pixel the last is looked at, too: it may reach far beyond.
 		i = Math.max(i + 1, end - x0 < 1 ?
 			lowerBound(row.from, view.time(Math.floor(x0) + 1), i + 1, n) - 1 : 0);
@@ -49,16 +50,20 @@ function paintEventRow(p, row, y, colour) {
 }
 
 /** @param {Painter} p @param {number} event @param {number} x @param {number} width @param {number} y
- * @param {string} colour */
-function paintEvent(p, event, x, width, y, colour) {
+ * @param {number} height @param {string} colour */
+function paintEvent(p, event, x, width, y, height, colour) {
 	const { context, tracks: { events } } = p;
-	const bar = events.flags[event] & FAILED_EVENT ? p.colours.named.bad : colour;
+	const shown = width > 3 ? width - 0.5 : width;
 
 	context.globalAlpha = width > 3 ? 1 : 0.7;
-	context.fillStyle = bar;
-	context.fillRect(x, y, width > 3 ? width - 0.5 : width, BAR);
-	if (width > NAME_ROOM)
-		p.inside(p.model.string(events.name[event]), x + 4, y + BAR / 2, width - 8, bar);
+	context.fillStyle = colour;
+	context.fillRect(x, y, shown, height);
+	if (events.flags[event] & FAILED_EVENT) {
+		context.fillStyle = p.colours.named.bad;
+		context.fillRect(x, y + height - 2, shown, 2);
+	}
+	if (width > NAME_ROOM && height >= TEXT_HEIGHT)
+		p.inside(p.eventText(event, width), x + 4, y + height / 2 + 0.5, width - 8, colour);
 }
 
 /** Samples with the chosen function: ticks below the state. @param {Painter} p @param {number} thread

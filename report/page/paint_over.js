@@ -113,6 +113,22 @@ export function paintOutline(p, y, height, from, to) {
 	context.strokeRect(x0 - 1, y - 1, Math.max(3, x1 - x0 + 2), height + 2);
 }
 
+/** From when to when a moment of another kind lasts: a line down all lanes at either end.
+ * @param {Painter} p @param {{kind: string, index: number, time: number}} moment */
+export function paintSpan(p, moment) {
+	const { view, context } = p, { kind, index } = moment;
+	const section = kind === "event" || kind === "path" ? p.model.get(kind === "event" ? "events" : "path") : null;
+	const from = section && index < section.rows ? section.time[index] : moment.time;
+	const to = section && index < section.rows ? from + section.dur[index] : from;
+
+	context.fillStyle = p.colours.named.text;
+	context.globalAlpha = 0.6;
+	context.fillRect(Math.round(view.x(from)), view.top, 1, view.height);
+	if (view.x(to) - view.x(from) >= 2)
+		context.fillRect(Math.round(view.x(to)), view.top, 1, view.height);
+	context.globalAlpha = 1;
+}
+
 /** Segment of the path at a time, in the order of time; -1: none. @param {Painter} p @param {number} time */
 export function pathAt(p, time) {
 	const path = p.model.get("path");

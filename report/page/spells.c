@@ -26,7 +26,7 @@ static const struct page_column columns[] = {
 
 /* One or several of a thread, one behind the other. */
 struct joined {
-	uint64_t stop, end;
+	uint64_t stop;
 	uint64_t off, queue, run;
 	const struct why_spell *longest; /* off the CPUs */
 	uint64_t longest_ns;
@@ -52,7 +52,6 @@ static void join(struct joined *joined, const struct why_spell *spell)
 		joined->longest = spell;
 		joined->longest_ns = away;
 	}
-	joined->end = spell->end;
 	joined->off += off_ns(spell);
 	joined->queue += away - off_ns(spell);
 	joined->run += spell->end - spell->start;
@@ -146,7 +145,9 @@ static struct ebt_error *put_thread(struct page *page, struct page_rows *section
 
 		i = join_from(thread, i, within, &joined);
 		err = put_row(page, section, number, before, &joined);
-		before = joined.end;
+		/* The reader knows the sums alone: what was not known between spells put together
+		 * lies behind them. */
+		before = joined.stop + joined.off + joined.queue + joined.run;
 		run += joined.run;
 	}
 	if (err)

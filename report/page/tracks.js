@@ -4,7 +4,7 @@
 import { lowerBound } from "./model.js";
 
 /** @typedef {import("./model.js").Model} Model */
-/** @typedef {{event: Uint32Array, from: Float64Array, to: Float64Array}} EventRow in the order of time */
+/** @typedef {{event: Uint32Array, from: Float64Array, to: Float64Array, reach: Float64Array}} EventRow in the order of time; reach: the latest end so far */
 /** @typedef {{index: number, kind: string, name: string, thread: number | null, rows: EventRow[]}} Track */
 /**
  * @typedef {Object} Counter
@@ -15,6 +15,7 @@ import { lowerBound } from "./model.js";
  */
 
 const MOST_EVENT_ROWS = 8; // what lies deeper shares the last one
+const TICKS = ["fault", "irq"]; // kinds that are short and many: one low row
 const BLOCK = 64; // points for each pair of least and greatest
 
 export class Tracks {
@@ -37,9 +38,14 @@ export class Tracks {
 			this.fillCounters();
 	}
 
-	/** Of no thread. */
-	shared() {
-		return this.tracks.filter((track) => track.thread === null);
+	/** Of no thread and no CPU. @param {number} cpus */
+	shared(cpus) {
+		return this.tracks.filter((track) => track.thread === null && cpuOf(track) >= cpus);
+	}
+
+	/** Interrupts of a CPU. @param {number} cpu */
+	ofCpu(cpu) {
+		return this.tracks.filter((track) => track.thread === null && cpuOf(track) === cpu);
 	}
 
 	/** @param {number} thread @returns {Track[]} */
@@ -59,7 +65,7 @@ export class Tracks {
 				continue;
 			const thread = Number.isInteger(head.thread) && head.thread < threads ? head.thread : null;
 			const track = { index, kind: String(head.kind), name: String(head.name ?? ""), thread,
-				rows: this.rowsOf(low, high) };
+				rows: this.rowsOf(low, high, isTicks(head.kind) ? 1 : MOST_EVENT_ROWS) };
 
 			this.tracks.push(track);
 			if (thread !== null)
@@ -68,28 +74,35 @@ export class Tracks {
 	}
 
 	/** The lowest row that is free: marks nest that way, and requests do not hide each other.
-	 * @param {number} low @param {number} high @returns {EventRow[]} */
-	rowsOf(low, high) {
+	 * @param {number} low @param {number} high @param {number} most @returns {EventRow[]} */
+	rowsOf(low, high, most) {
 		const { events } = this;
-		const ends = new Float64Array(MOST_EVENT_ROWS).fill(-Infinity);
+		const ends = new Float64Array(most).fill(-Infinity);
 		/** @type {number[][]} */
 		const lists = [];
 
 		for (let i = low; i < high; i++) {
 			let row = 0;
 
-			while (row < MOST_EVENT_ROWS - 1 && ends[row] > events.time[i])
+			while (row < most - 1 && ends[row] > events.time[i])
 				row++;
 			while (lists.length <= row)
 				lists.push([]);
 			lists[row].push(i);
 			ends[row] = Math.max(ends[row], events.time[i] + events.dur[i]);
 		}
-		return lists.map((list) => ({
-			event: Uint32Array.from(list),
-			from: Float64Array.from(list, (i) => events.time[i]),
-			to: Float64Array.from(list, (i) => events.time[i] + events.dur[i]),
-		}));
+		return lists.map((list) => this.eventRow(list));
+	}
+
+	/** @param {number[]} list events @returns {EventRow} */
+	eventRow(list) {
+		const { time, dur } = this.events;
+		const from = Float64Array.from(list, (i) => time[i]), to = Float64Array.from(list, (i) => time[i] + dur[i]);
+		const reach = to.slice();
+
+		for (let i = 1; i < reach.length; i++)
+			reach[i] = Math.max(reach[i], reach[i - 1]);
+		return { event: Uint32Array.from(list), from, to, reach };
 	}
 
 	fillCounters() {
@@ -154,6 +167,18 @@ export class Tracks {
 		}
 		return greatest;
 	}
+}
+
+/** The CPU that a track of interrupts is of; Infinity: none. @param {Track} track */
+function cpuOf(track) {
+	const match = track.kind === "irq" ? /^CPU (\d+)$/.exec(track.name) : null;
+
+	return match ? Number(match[1]) : Infinity;
+}
+
+/** Is it a track of things that are short and many? @param {string} kind */
+export function isTicks(kind) {
+	return TICKS.includes(kind);
 }
 
 /** @type {Track[]} */
