@@ -94,7 +94,7 @@ function hatching(context, colour, step, ratio) {
 	if (!pen)
 		return colour;
 	pen.strokeStyle = colour;
-	pen.lineWidth = Math.max(1, size / 3);
+	pen.lineWidth = Math.max(1, size / 4);
 	pen.beginPath();
 	for (const shift of [-size, 0, size]) {
 		pen.moveTo(shift - 1, size + 1);

@@ -73,6 +73,7 @@ export function paintLosses(p) {
 	const { view, context } = p, losses = p.model.get("losses");
 
 	context.fillStyle = p.colours.lossHatch;
+	context.globalAlpha = 0.5; // what is below is known in part
 	for (let i = 0; i < losses.rows; i++) {
 		const x0 = Math.max(view.left, view.x(losses.from[i]));
 		const x1 = Math.min(view.right, Math.max(view.x(losses.to[i]), view.x(losses.from[i]) + 2));
@@ -80,6 +81,7 @@ export function paintLosses(p) {
 		if (x1 > x0)
 			context.fillRect(x0, 0, x1 - x0, view.height);
 	}
+	context.globalAlpha = 1;
 }
 
 /** @param {Painter} p @param {Range | null} range @param {string} colour */
