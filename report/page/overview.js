@@ -16,16 +16,32 @@ function listOf(value) {
 	return Array.isArray(value) ? value : [];
 }
 
+/** What a large trace has in its page, and what not. @param {any} said head.summarised @param {any[]} kinds of events */
+function summaries(said, kinds) {
+	const together = [
+		[said?.spells_ns, "Intervals"], [said?.samples_ns, "Samples of one stack"],
+		...kinds.map((kind) => [said?.events?.[kind.kind], kind.many.charAt(0).toUpperCase() + kind.many.slice(1)]),
+		[said?.points_ns, "Points of counters"],
+	].filter(([ns]) => ns).map(([ns, what]) => what + " within " + duration(ns) + " are put together; their sums are exact");
+	const texts = [
+		...together,
+		said?.path_ns ? "Steps of the critical path that are shorter than " + duration(said.path_ns) + " are left out" : "",
+		said?.details_ns ? "System calls have no arguments unless they failed or took " + duration(said.details_ns) + " or more" : "",
+		said?.texts_left_out ? count(said.texts_left_out) + " texts of events are left out" : "",
+		said?.shared_tracks ? "Threads are more than there are tracks: events of some are on a common one" : "",
+	].filter(Boolean);
+
+	return texts.length ? [...texts, "A page of a part of the time has more: ebreport html --from … --to …"] : [];
+}
+
 /** What has to be known before a figure is believed. @param {Model} model */
 function createWarnings(model) {
 	const { head } = model;
-	const together = head.summarised?.spells_ns;
 	const warnings = [
 		...listOf(head.warnings),
 		...listOf(head.losses).map((loss) => count(loss.lost) + " rows of " + loss.table + " were lost, of " +
 			count(loss.rows + loss.lost) + "; the time axis shows when"),
-		together ? "Intervals shorter than " + duration(together) +
-			" were put together. They are exact in a page of a part: ebreport html --from … --to …" : "",
+		...summaries(head.summarised, listOf(head.event_kinds)),
 	].filter(Boolean);
 
 	if (!warnings.length)
