@@ -53,21 +53,25 @@ static struct ebt_error *put_system(struct out *out, const struct mem_model *m)
 #define FIGURES(X)                                                                                 \
 	X("live_bytes", "LIVE", OUT_BYTES, out_rounded(f->objects.live_bytes), OUT_SORT)           \
 	X("live_count", "OBJECTS", OUT_U64, out_rounded(f->objects.live_count))                    \
-	X("allocated_bytes", "ALLOCATED", OUT_BYTES, out_rounded(f->objects.allocated_bytes))      \
-	X("allocated_count", "ALLOCS", OUT_U64, out_rounded(f->objects.allocated_count), 0, 136)   \
-	X("freed_bytes", "FREED", OUT_BYTES, out_rounded(f->objects.freed_bytes))                  \
-	X("freed_count", NULL, OUT_U64, out_rounded(f->objects.freed_count), OUT_DETAIL)           \
+	X("allocated_bytes", "ALLOCATED", OUT_BYTES, out_rounded(f->objects.allocated_bytes),      \
+	  OUT_ADDS)                                                                                \
+	X("allocated_count", "ALLOCS", OUT_U64, out_rounded(f->objects.allocated_count), OUT_ADDS, \
+	  136)                                                                                     \
+	X("freed_bytes", "FREED", OUT_BYTES, out_rounded(f->objects.freed_bytes), OUT_ADDS)        \
+	X("freed_count", NULL, OUT_U64, out_rounded(f->objects.freed_count),                       \
+	  OUT_DETAIL | OUT_ADDS)                                                                   \
 	X("allocated_bytes_per_s", "ALLOCATED/s", OUT_BYTES,                                       \
 	  out_rounded(grouping_per_second(g, f->objects.allocated_bytes)))                         \
-	X("waste_bytes", "WASTE", OUT_BYTES, out_rounded(f->objects.waste_bytes), 0, 116)          \
+	X("waste_bytes", "WASTE", OUT_BYTES, out_rounded(f->objects.waste_bytes), OUT_ADDS, 116)   \
 	X("live_waste_bytes", NULL, OUT_BYTES, out_rounded(f->objects.live_waste_bytes),           \
 	  OUT_DETAIL)                                                                              \
 	X("page_live_bytes", "PAGES", OUT_BYTES, out_rounded(f->pages.live_bytes), 0, 106)         \
 	X("page_live_count", NULL, OUT_U64, out_rounded(f->pages.live_count), OUT_DETAIL)          \
 	X("page_allocated_bytes", "PAGES-ALLOCATED", OUT_BYTES,                                    \
-	  out_rounded(f->pages.allocated_bytes), 0, 146)                                           \
-	X("page_freed_bytes", "PAGES-FREED", OUT_BYTES, out_rounded(f->pages.freed_bytes), 0, 168) \
-	X("unknown_frees", NULL, OUT_U64, out_u64(f->unknown_frees), OUT_DETAIL)                   \
+	  out_rounded(f->pages.allocated_bytes), OUT_ADDS, 146)                                    \
+	X("page_freed_bytes", "PAGES-FREED", OUT_BYTES, out_rounded(f->pages.freed_bytes),         \
+	  OUT_ADDS, 168)                                                                           \
+	X("unknown_frees", NULL, OUT_U64, out_u64(f->unknown_frees), OUT_DETAIL | OUT_ADDS)        \
 	X("live_error_bytes", NULL, OUT_BYTES, out_rounded(sqrt(f->objects.live_variance)),        \
 	  OUT_DETAIL)                                                                              \
 	X("rate_bytes", NULL, OUT_U64, out_u64(m->rate), OUT_DETAIL)

@@ -267,6 +267,12 @@ static bool is_in_page(const struct page *page, const struct command *command)
 	       (!command->subject || has_rows(page->trace, command->subject));
 }
 
+/* --interval is none of its options. */
+static bool is_of_whole(const struct command *command)
+{
+	return command->flags & (COMMAND_NO_INTERVALS | COMMAND_NO_FILTERS);
+}
+
 static struct ebt_error *run_opened(struct tables *t, const struct out_capture *capture)
 {
 	_cleanup_(out_destroyp) struct out *out = NULL;
@@ -392,14 +398,13 @@ static void drop_slices(struct tables *t)
 
 static struct ebt_error *run_slices(struct tables *t)
 {
-	const unsigned int without = COMMAND_NO_INTERVALS | COMMAND_NO_FILTERS;
 	const struct out_capture capture = { take_slice, t, MAX_ROWS };
 	struct ebt_error *err;
 	bool any = false;
 
 	for (size_t i = t->first; i < t->n; i++)
 		any |= t->list[i]->slices != NULL;
-	if (!any || !t->times.length_ns || (t->command->flags & without)) {
+	if (!any || !t->times.length_ns || is_of_whole(t->command)) {
 		drop_slices(t);
 		return NULL;
 	}
@@ -529,9 +534,12 @@ struct ebt_error *page_put_tables(struct page *page)
 	__attribute__((cleanup(tables_deinit))) struct tables t = { .page = page };
 	struct ebt_error *err = choose_slices(&t);
 
-	for (const struct command *const *command = commands; !err && *command; command++) {
-		if (is_in_page(page, *command))
-			err = put_command(&t, *command);
+	/* What happened in some time comes before what is there. */
+	for (int whole = 0; whole < 2; whole++) {
+		for (size_t i = 0; !err && commands[i]; i++) {
+			if (is_of_whole(commands[i]) == whole && is_in_page(page, commands[i]))
+				err = put_command(&t, commands[i]);
+		}
 	}
 	if (err || !t.n)
 		return err;

@@ -13,6 +13,7 @@ fields are like those of KINDS.txt. Exit status: 0; 1 with what is wrong on stan
 
 import base64
 import gzip
+import itertools
 import json
 import os
 import random
@@ -28,7 +29,7 @@ MS = traces.MS
 # Tables that the made traces have to have slices of: nothing is compared by mistake.
 SLICED = {("syscalls", "rows"), ("block", "rows"), ("net", "rows"), ("net", "interfaces"), ("net", "totals"),
           ("wall", "rows"), ("sched", "rows"), ("sched", "cpus"), ("locks", "rows"), ("faults", "rows"),
-          ("cache", "rows"), ("counters", "rows")}
+          ("cache", "rows"), ("counters", "rows"), ("dbus", "rows"), ("dbus", "signals"), ("mem", "rows")}
 
 failures = 0
 
@@ -63,7 +64,7 @@ def filled(template, **fields):
 def other_rows(kinds, tasks, rng, n, span):
     """Rows of tables that the machine does not have; of durations, which end at the row's time."""
     rows = templates(kinds)
-    pick, some = rng.choice, rng.randint
+    pick, some, serials = rng.choice, rng.randint, itertools.count(1)
     makes = [
         lambda t: ("syscall", {"task": t, "nr": some(0, 4), "abi": "native", "duration": some(1, 3 * MS),
                                "ret": pick([0, 7, -2])}),
@@ -90,6 +91,17 @@ def other_rows(kinds, tasks, rng, n, span):
                                   "segments": some(1, 3)}),
         lambda t: ("net_retransmit", {"task": t, "cookie": some(1, 5), "kind": pick(["segment", "SYN-ACK"])}),
         lambda t: ("net_reset", {"task": t, "cookie": some(1, 5), "direction": pick(["send", "receive"])}),
+        lambda t: ("kmem_alloc", {"task": t, "address": hex(0xffff888100000000 + 64 * some(0, 99)), "rate": 0,
+                                  "requested": some(20, 32), "kstack": "-", "ustack": "-"}),
+        lambda t: ("kmem_free", {"task": t, "address": hex(0xffff888100000000 + 64 * some(0, 99))}),
+        lambda t: ("page_alloc", {"task": t, "page": 16 * some(1, 99), "order": some(0, 2), "rate": 0, "kstack": "-",
+                                  "ustack": "-"}),
+        lambda t: ("page_free", {"task": t, "page": 16 * some(1, 99), "order": some(0, 2)}),
+        lambda t: ("dbus_message", {"serial": next(serials), "kind": pick(["call", "signal"]), "no_reply": 0,
+                                    "reply_serial": 0, "size": some(80, 900), "sender": '":1.7"',
+                                    "member": pick(['"Do"', '"Undo"'])}),
+        lambda t: ("dbus_message", {"serial": 0, "reply_serial": some(1, 200), "kind": pick(["return", "error"]),
+                                    "sender": '":1.8"', "destination": '":1.7"', "size": some(80, 900)}),
         lambda t: ("counter", {"counter": 1, "value": None}),
     ]
     value = 0
@@ -104,7 +116,7 @@ def other_rows(kinds, tasks, rng, n, span):
 def made_trace(ebtgen, kinds, seed, directory):
     rng, span = random.Random(seed), 700 * MS
     tasks = sorted(set(re.findall(r' task=(\d+/\d+/\d+/"[^"]*")', "\n".join(traces.work(ns=50 * MS, seed=seed)))))
-    extra = [(0, "counter_def " + templates(kinds)["counter_def"])]
+    extra = [(0, f"{table} {templates(kinds)[table]}") for table in ("counter_def", "dbus_bus")]
     extra += other_rows(kinds, tasks, rng, 3000, span)
     text, path = os.path.join(directory, "made.txt"), os.path.join(directory, f"made{seed}.ebt")
     traces.write(text, traces.work(ns=span, seed=seed, extra=extra))
