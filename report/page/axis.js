@@ -280,12 +280,14 @@ export class Axis {
 	hover(hit, event) {
 		const { left } = this.painter.view, before = this.hovered;
 		const spell = hit?.kind === "spell" ? hit : null;
+		const pointed = hit && event && event.offsetX < left ? hit.lane : -1;
 
 		this.hovered = spell;
 		this.canvas.classList.toggle("on-label", Boolean(event && event.offsetX < left && hit));
 		this.tip.show(hit, event);
-		if (before?.index !== spell?.index)
-			this.request(); // another arrow
+		if (before?.index !== spell?.index || pointed !== this.painter.pointed)
+			this.request(); // another arrow, another pin
+		this.painter.pointed = pointed;
 	}
 
 	// --- lanes by keys ---

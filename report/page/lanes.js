@@ -3,6 +3,7 @@
 // and processes with their threads. Threads that do nothing are folded into a line.
 
 import { isTicks } from "./tracks.js";
+import { GroupRuns } from "./group_runs.js";
 
 /** @typedef {import("./model.js").Model} Model */
 /** @typedef {import("./spans.js").Spans} Spans */
@@ -21,6 +22,7 @@ import { isTicks } from "./tracks.js";
  * @property {Track[]} tracks below the state of the thread, or the lane's own
  * @property {Counter | null} counter
  * @property {boolean} open
+ * @property {GroupRuns | null} runs of the threads of a group that is closed
  */
 /** @typedef {{opened: Map<string, boolean>, hidden: Set<string>}} Folding groups opened or closed by hand; kinds of tracks not wanted */
 /** @typedef {{active: number[], idle: number[], process: number, weight: number}} Group */
@@ -76,6 +78,8 @@ export class Lanes {
 		this.list = [];
 		this.height = 0;
 		this.laneOf = new Int32Array(this.threads.rows); // where a thread is, or is folded into; -1
+		/** @type {Map<string, GroupRuns>} */
+		this.runs = new Map(); // by key and number of threads
 		/** @type {Folding} */
 		this.folding = { opened: new Map(), hidden: new Set() };
 		/** @type {State | null} */
@@ -100,7 +104,7 @@ export class Lanes {
 
 	/** @param {Partial<Lane> & {kind: Lane["kind"], label: string}} lane @param {number} height */
 	add(lane, height) {
-		const whole = { key: "", note: "", depth: 0, index: -1, tracks: [], counter: null, open: true,
+		const whole = { key: "", note: "", depth: 0, index: -1, tracks: [], counter: null, open: true, runs: null,
 			...lane, y: this.height, height };
 
 		this.list.push(whole);
@@ -299,7 +303,7 @@ export class Lanes {
 				this.addThread(thread, 1, "");
 			this.addFolded("idle:" + group.process, group.idle, 1);
 		} else {
-			this.placeAll([...group.active, ...group.idle], at);
+			this.close([...group.active, ...group.idle], at);
 		}
 	}
 
@@ -313,7 +317,7 @@ export class Lanes {
 			"", depth, false))
 			this.sorted(threads).forEach((thread) => this.addThread(thread, depth + 1, ""));
 		else
-			this.placeAll(threads, at);
+			this.close(threads, at);
 	}
 
 	/** @param {Group[]} groups */
@@ -323,11 +327,17 @@ export class Lanes {
 		this.addFolded("idle", threads, 0);
 	}
 
-	/** Threads that have no lane of their own. @param {number[]} threads @param {number} at */
-	placeAll(threads, at) {
+	/** Threads that have no lane of their own. @param {number[]} threads @param {number} at lane of their group */
+	close(threads, at) {
+		const lane = this.list[at], key = lane.key + ":" + threads.length;
+		let runs = this.runs.get(key);
+
 		for (const thread of threads)
 			if (this.laneOf[thread] < 0)
 				this.laneOf[thread] = at;
+		if (!runs)
+			this.runs.set(key, runs = new GroupRuns(this.spans, threads));
+		lane.runs = runs;
 	}
 
 	/** Index of the lane at a height; -1: none. @param {number} y */

@@ -3,7 +3,7 @@
 import { tickStep, tickText } from "./ruler.js";
 import { AxisColours } from "./axis_colours.js";
 import { GROUP_HEIGHT, SPAN_HEIGHT, LANE_GAP, trackHeight } from "./lanes.js";
-import { paintThread, paintCpu } from "./paint_spans.js";
+import { paintThread, paintCpu, paintGroup } from "./paint_spans.js";
 import { paintTrack, paintSamples, paintCounter } from "./paint_events.js";
 import { paintPath, paintWaker, paintLosses, paintRange, paintOutline, paintSpan } from "./paint_over.js";
 import { stateAt } from "./spans.js";
@@ -18,7 +18,9 @@ import { duration } from "./text.js";
 /** @typedef {import("./state.js").State} State */
 
 export const RULER_HEIGHT = 24;
-const TICK_ROOM = 96; // px between ticks with a text
+const TICK_ROOM = 72; // px between ticks with a text
+const LONG_ROOM = 112; // with more digits
+const MANY_DIGITS = 1e8; // ns in view, below which there are more
 const MOST_TEXTS = 4000;
 
 /** What part of time and lanes the canvas shows. */
@@ -83,12 +85,15 @@ export class Painter {
 		this.ratio = 1;
 		this.chosen = -1; // thread
 		this.focus = -1; // lane that keys are for
+		this.pointed = -1; // lane whose label is below the pointer
+		/** @type {number[]} */
+		this.pins = [];
 	}
 
 	/** @param {number} width @param {number} height px of the page @param {number} ratio */
 	resize(width, height, ratio) {
 		const { view, canvas } = this;
-		const labels = Math.round(Math.min(220, Math.max(96, width * 0.2)));
+		const labels = Math.round(Math.min(220, Math.max(124, width * 0.2)));
 
 		canvas.width = Math.round(width * ratio);
 		canvas.height = Math.round(height * ratio);
@@ -187,6 +192,7 @@ export class Painter {
 		context.font = colours.font;
 		context.textBaseline = "middle";
 		this.chosen = state.thread ?? -1;
+		this.pins = state.pins;
 		view.show(state.view.from, state.view.to);
 		this.paintGrid();
 		this.paintLanes();
@@ -195,8 +201,14 @@ export class Painter {
 		this.paintRuler(state);
 	}
 
+	tickStep() {
+		const { from, to, scale } = this.view;
+
+		return tickStep((to - from < MANY_DIGITS ? LONG_ROOM : TICK_ROOM) / scale);
+	}
+
 	paintGrid() {
-		const { context, view, colours } = this, step = tickStep(TICK_ROOM / view.scale);
+		const { context, view, colours } = this, step = this.tickStep();
 
 		context.fillStyle = colours.named.line;
 		context.globalAlpha = 0.5;
@@ -233,7 +245,9 @@ export class Painter {
 			context.fillRect(0, y, view.right, lane.height);
 			context.globalAlpha = 1;
 		}
-		if (lane.kind === "cpu")
+		if (lane.runs)
+			paintGroup(this, lane.runs, y + (GROUP_HEIGHT - SPAN_HEIGHT) / 2);
+		else if (lane.kind === "cpu")
 			this.paintCpuLane(lane, y + LANE_GAP);
 		else if (lane.kind === "counter" && lane.counter)
 			paintCounter(this, lane.counter, y + LANE_GAP);
@@ -324,12 +338,37 @@ export class Painter {
 		context.fillRect(0, y + lane.height - 1, view.left, 1);
 		if (group)
 			this.paintTriangle(x - 8, middle, lane.open);
-		this.paintName(lane, x, middle);
+		const pinned = lane.kind === "thread" && this.pins.includes(lane.index);
+
+		if (lane.kind === "thread" && (pinned || index === this.pointed))
+			this.paintPin(view.left - 14, middle, pinned);
+		this.paintName(lane, x, middle, view.left - x - (pinned || index === this.pointed ? 24 : 8));
 	}
 
-	/** @param {Lane} lane @param {number} x @param {number} middle */
-	paintName(lane, x, middle) {
-		const { context, view, colours } = this, room = view.left - x - 8;
+	/** What pins a thread, or unpins it. @param {number} x @param {number} y @param {boolean} pinned */
+	paintPin(x, y, pinned) {
+		const { context, colours } = this;
+
+		context.strokeStyle = context.fillStyle = pinned ? colours.named.accent : colours.named.muted;
+		context.lineWidth = 1.5;
+		context.beginPath();
+		context.moveTo(x - 3, y - 5);
+		context.lineTo(x + 3, y - 5);
+		context.lineTo(x + 3, y);
+		context.lineTo(x - 3, y);
+		context.closePath();
+		if (pinned)
+			context.fill();
+		context.moveTo(x - 5, y);
+		context.lineTo(x + 5, y);
+		context.moveTo(x, y);
+		context.lineTo(x, y + 5);
+		context.stroke();
+	}
+
+	/** @param {Lane} lane @param {number} x @param {number} middle @param {number} room */
+	paintName(lane, x, middle, room) {
+		const { context, colours } = this;
 		const name = this.plain(lane.label);
 
 		context.font = (lane.kind === "group" ? "600 " : "") + colours.font;
@@ -337,7 +376,7 @@ export class Painter {
 
 		this.write(name, x, middle, room, colours.named.text);
 		context.font = colours.font;
-		if (lane.note && room - width > 30)
+		if (lane.note && room - width > 24)
 			this.note(lane.note, x + width + 6, middle, room - width - 6);
 	}
 
@@ -361,7 +400,7 @@ export class Painter {
 
 	/** @param {State} state */
 	paintRuler(state) {
-		const { context, view, colours } = this, step = tickStep(TICK_ROOM / view.scale);
+		const { context, view, colours } = this, step = this.tickStep();
 
 		context.fillStyle = colours.named.bg;
 		context.fillRect(0, 0, view.right, view.top);
@@ -372,7 +411,7 @@ export class Painter {
 
 			context.fillStyle = colours.named.line;
 			context.fillRect(x, view.top - 8, 1, 8);
-			this.note(tickText(time, step), x + 4, view.top / 2, TICK_ROOM - 8);
+			this.note(tickText(time, step), x + 4, view.top / 2, LONG_ROOM - 8);
 		}
 		this.paintRangeLength(state.range, colours.named.range);
 		this.paintRangeLength(state.range2, colours.named.range2);

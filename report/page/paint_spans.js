@@ -160,3 +160,22 @@ function paintCpuColumns(p, y) {
 			paintCpuRun(p, columns.thread[i], view.left + i, next - i, y, columns.run[i]);
 	}
 }
+
+// --- groups ---
+
+/** How many of its threads ran, as a share of all CPUs. @param {Painter} p
+ * @param {import("./group_runs.js").GroupRuns} runs @param {number} y */
+export function paintGroup(p, runs, y) {
+	const { spans, view, columns } = p, step = 1 / view.scale;
+	const whole = step * Math.max(1, spans.cpus.length), least = Math.max(whole * 1e-6, runs.noise);
+	let sum = runs.seek(view.from);
+
+	for (let i = 0; i < view.width; i++) {
+		const until = runs.until(view.from + (i + 1) * step);
+
+		columns.run[i] = until - sum > least ? pixels(Math.min(1, (until - sum) / whole), SPAN_HEIGHT) : 0;
+		columns.queue[i] = columns.off[i] = 0;
+		sum = until;
+	}
+	paintColumns(p, y, 0, view.width);
+}
