@@ -182,22 +182,15 @@ class FlameView {
 		const { state } = this.app.store, { picture, profile } = this;
 
 		picture.func = profile?.comparison ? -1 : state.frame ?? -1;
-		picture.stack = new Set(this.nodesOfMoment());
-		picture.plan();
+		picture.showStack(this.nodesOfMoment());
 	}
 
 	/** @returns {number[]} */
 	nodesOfMoment() {
-		const { moment, inverted } = this.app.store.state;
-		const row = moment?.index;
+		const { moment } = this.app.store.state, { profile, shape } = this;
+		const node = (moment && profile?.place(moment.kind, moment.index)) || 0;
 
-		if (moment?.kind !== "sample" || !Number.isInteger(row) || !this.profile || inverted ||
-				row < 0 || row >= this.app.model.get("samples").rows)
-			return [];
-
-		const node = this.profile.place(row);
-
-		return node && this.shape ? pathTo(this.shape, node) : [];
+		return node && shape instanceof PlainShape ? pathTo(shape, node) : [];
 	}
 
 	// --- what is said ---
@@ -219,8 +212,6 @@ class FlameView {
 
 		if (inexactNote(this.app))
 			parts.push(inexactNote(this.app));
-		if (profile.sides.length)
-			parts.unshift("Before: " + profile.sides[0] + ", after: " + profile.sides[1]);
 		if (zoomed)
 			parts.push("zoomed to " + this.nameOf(zoomed) + ", " + this.amount(shape.total(zoomed)) + " (" +
 				percent(shape.total(zoomed), profile.total) + ")");

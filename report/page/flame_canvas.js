@@ -197,6 +197,18 @@ export class FlamePicture {
 		this.plan();
 	}
 
+	/** @param {number[]} nodes from the outermost one on */
+	showStack(nodes) {
+		this.stack = new Set(nodes);
+		for (let i = nodes.length - 1; i >= 0; i--) {
+			if (this.placeOf(nodes[i])) { // the innermost one that is wide enough
+				this.scrollTo(nodes[i]);
+				break;
+			}
+		}
+		this.plan();
+	}
+
 	/** Draws with the next frame of the screen. */
 	plan() {
 		if (this.planned)

@@ -8,7 +8,7 @@ import {
 	amountOf, changesProfile, inexactNote, isLoaded, loadProfile, profileCommand, profileOf, sumText, whyEmpty,
 } from "./profile.js";
 import { count, percent } from "./text.js";
-import { KIND_ROOT, matcherOf, NODE_INLINED, shortName } from "./tree.js";
+import { KIND_ROOT, matchFuncs, NODE_INLINED, shortName } from "./tree.js";
 
 /** @typedef {import("./state.js").App} App */
 /** @typedef {import("./profile.js").Profile} Profile */
@@ -211,12 +211,9 @@ class FunctionsView {
 			fill(this.said, why.text, why.command && " ", why.command && el("code", null, why.command));
 			return;
 		}
-		if (!profile.comparison) {
-			this.said.textContent = [sumText(this.app, profile),
-				inexactNote(this.app)].filter(Boolean).join("; ");
+		this.said.textContent = [sumText(this.app, profile), inexactNote(this.app)].filter(Boolean).join("; ");
+		if (!profile.comparison)
 			return;
-		}
-		this.said.textContent = "Before: " + profile.sides[0] + ", after: " + profile.sides[1];
 		fill(this.choices, select("Time of", [["self", "the function itself"], ["total", "it and what it calls"]],
 			this.byTotal ? "total" : "self", (value) => {
 				this.byTotal = value === "total";
@@ -272,11 +269,11 @@ class FunctionsView {
 
 	/** Rows that are searched for, in order. @param {FuncColumn[]} columns */
 	sortedRows(columns) {
-		const matches = matcherOf(this.app.store.state.text);
 		const column = columns.find(({ key }) => key === this.sort.key) ||
 			/** @type {FuncColumn} */ (columns.find(({ key }) => key === (this.profile?.comparison ? "change" : "self")));
 		const sign = this.sort.down || !this.sort.key ? -1 : 1;
-		const rows = (matches ? this.rows.filter((row) => matches(this.name(row.func))) : this.rows.slice())
+		const found = this.profile ? matchFuncs(this.profile.tree.funcs, this.app.store.state.text) : null;
+		const rows = (found ? this.rows.filter((row) => found[row.func]) : this.rows.slice())
 			.map((row) => ({ row, value: column.value(row) }));
 
 		rows.sort((a, b) => a.value < b.value ? -sign : a.value > b.value ? sign : a.row.func - b.row.func);

@@ -21,7 +21,7 @@ import { selectionOf, sumOf, weighingOf, weightKinds, weightSections } from "./w
  * @property {number} total
  * @property {number} rows samples or spans
  * @property {Comparison | null} comparison
- * @property {(row: number) => number} place node of a row of samples
+ * @property {(kind: string, row: number) => number} place node of a moment
  * @property {string[]} sides what is compared, in words; empty: nothing is
  */
 
@@ -247,6 +247,12 @@ export function amountOf(app, weight) {
 
 /** What there is of it all. @param {App} app @param {Profile} profile */
 export function sumText(app, profile) {
+	const { comparison, sides } = profile;
+
+	if (comparison)
+		return [comparison.before, comparison.after].map((side, i) => (i ? "after: " : "Before: ") + sides[i] + ", " +
+			amountOf(app, side.total[0]) + (side.scale === 1 ? "" : " × " + side.scale.toPrecision(3))).join("; ");
+
 	const counted = count(profile.rows) + " " + nounOf(app);
 
 	return kindOf(app).unit === "ns" ? duration(profile.total) + " in " + counted : counted;
@@ -266,7 +272,6 @@ export function inexactNote(app) {
 /** What prints the same; "": nothing does. @param {App} app @param {"flame" | "callgraph"} command */
 export function profileCommand(app, command) {
 	const { weight, by, inverted } = app.store.state, { model } = app;
-	const name = /** @type {Record<string, string>} */ ({ name: "comm", process: "process", thread: "thread", none: "none" })[by] || "comm";
 	const options = [];
 
 	if (isCompared(app) && comparable(app) === "traces")
@@ -281,7 +286,7 @@ export function profileCommand(app, command) {
 	if (weight !== "cpu")
 		options.push("--event " + shellWord(weight.split(":")[0]), weight.endsWith(":rows") ? "--weight rows" : "");
 	if (command === "flame")
-		options.push(by === "name" ? "" : "--by " + name, inverted ? "--bottom-up" : "",
+		options.push(by === "name" ? "" : "--by " + shellWord(by), inverted ? "--bottom-up" : "",
 			flameChoice(app, "byname") ? "" : "--left-heavy",
 			flameChoice(app, "upwards") ? "" : "--icicle", "-o " + shellWord(model.head.name.replace(/\.ebt$/, "") + ".svg"));
 	return chosenCommand(app, [command, ...options].filter(Boolean).join(" "));

@@ -84,6 +84,8 @@ export function correctState(patch, model) {
 		patch[key] = inside(patch[key]);
 	patch.view = inside(patch.view) || { from: model.from, to: model.to };
 	patch.pins = patch.pins.filter((/** @type {any} */ thread) => below(thread, "threads"));
+	if (!["name", "process", "thread", "none"].includes(patch.by))
+		patch.by = "name";
 	if (!["auto", "light", "dark"].includes(patch.theme))
 		patch.theme = "auto";
 	if (!["cpu", "offcpu", "wall"].includes(patch.weight) && !patch.weight.includes(":"))

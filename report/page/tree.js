@@ -321,7 +321,7 @@ export class Grouping {
  * What a search looks for: words, or an expression between slashes.
  * @param {string} text @returns {((name: string) => boolean) | null} null: nothing is searched for
  */
-export function matcherOf(text) {
+function matcherOf(text) {
 	const expression = /^\/(.*?)\/?$/.exec(text);
 	const words = text.toLowerCase();
 

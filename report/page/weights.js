@@ -10,7 +10,7 @@ import { Grouping, KIND_OFF_CPU, KIND_ON_CPU, KIND_QUEUED } from "./tree.js";
 /** @typedef {{from: number, to: number, threads: Uint8Array | null}} Selection by 1 + thread; null: all */
 /** @typedef {{self: Float64Array, count: Float64Array}} Weights by node */
 /** @typedef {{tree: CallTree, unit: string, weigh: (selection: Selection) => Weights,
- *   place: (row: number) => number}} Weighing place: the node of a row of samples; 0: not known */
+ *   place: (kind: string, row: number) => number}} Weighing place: the node of a moment; 0: it has none */
 
 const SLEEPS = { runnable: 0, fresh: 5 }; // enum sched_why
 const THREAD_KERNEL = 1;
@@ -42,7 +42,7 @@ export function weightSections(weight) {
 		cpu: ["samples"], offcpu: ["spells"], wall: ["samples", "spells"],
 	});
 
-	return ["funcs", "nodes", ...(sections[weight] || (weight.includes(":") ? ["events"] : []))];
+	return ["funcs", "nodes", ...(Object.hasOwn(sections, weight) ? sections[weight] : ["events"])];
 }
 
 /**
@@ -137,7 +137,7 @@ function weighSamples(grouping) {
 	const tree = grouping.builder.finish();
 
 	return {
-		tree, unit: "ns", place: (row) => at[row],
+		tree, unit: "ns", place: (kind, row) => kind === "sample" ? at[row] : 0,
 		weigh: (selection) => {
 			const weights = noWeights(tree);
 			const { low, high } = samplesWithin(model, selection);
@@ -167,7 +167,7 @@ function weighOffCpu(grouping) {
 	const tree = grouping.builder.finish();
 
 	return {
-		tree, unit: "ns", place: () => 0,
+		tree, unit: "ns", place: (kind, row) => kind === "spell" ? at[row] : 0,
 		weigh: (selection) => {
 			const weights = noWeights(tree);
 
@@ -234,7 +234,7 @@ function weighWall(grouping) {
 	const tree = builder.finish();
 
 	return {
-		tree, unit: "ns", place: (row) => at[row],
+		tree, unit: "ns", place: (kind, row) => kind === "sample" ? at[row] : kind === "spell" ? off[row] : 0,
 		weigh: (selection) => {
 			const weights = noWeights(tree);
 			const run = weighSpells(model, selection, weights, off, queue);
@@ -262,7 +262,7 @@ function weighEvents(grouping, weight) {
 	const tree = grouping.builder.finish();
 
 	return {
-		tree, unit, place: () => 0,
+		tree, unit, place: (kind, row) => kind === "event" ? at[row] : 0,
 		weigh: (selection) => {
 			const weights = noWeights(tree);
 
@@ -371,7 +371,7 @@ export function weighingOf(model, weight, by, fold) {
 	if (!weighing) {
 		const grouping = new Grouping(model, by, fold);
 
-		weighing = weight.includes(":") ? weighEvents(grouping, weight) : (makers[weight] || weighSamples)(grouping);
+		weighing = Object.hasOwn(makers, weight) ? makers[weight](grouping) : weighEvents(grouping, weight);
 		made.set(key, weighing);
 		WEIGHINGS.set(model, made);
 	}
