@@ -25,6 +25,11 @@ struct ebt_error *out_create_capture(const struct options *options, struct trace
 	return NULL;
 }
 
+bool out_is_captured(const struct out *out)
+{
+	return out->capture;
+}
+
 struct ebt_error *out_capture_write(struct out *out, const struct out_lines *lines)
 {
 	const struct out_captured table = {

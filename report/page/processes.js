@@ -3,6 +3,7 @@
 import { el, fill, put, button, keepFocus } from "./dom.js";
 import { duration, timeText, count } from "./text.js";
 import { chosenCommand, commandBox, commandLine } from "./command.js";
+import { tableId, tablesOf } from "./tabledata.js";
 
 /** @typedef {import("./state.js").App} App */
 /** @typedef {import("./model.js").Model} Model */
@@ -12,9 +13,11 @@ const FIRST_PROCESSES = 200;
 const PROCESS_KERNEL = 1, PROCESS_ENDED = 2, PROCESS_STARTED = 4;
 const THREAD_STARTED = 4, THREAD_ENDED = 8;
 const DEEPEST = 24;
-/** Tables of other reports that belong to processes. */
+/** Tables that tell more of processes. */
 const RELATED_TABLES = /** @type {[string, string][]} */ ([
-	["procs", "Processes in detail"], ["files", "Files in the trace"], ["modules", "Mapped files: what is missing, and how to get it"],
+	["procs", "Processes in detail"], ["procs/programs", "Programs that were run"],
+	["procs/mappings", "Memory: what was mapped where"], ["procs/mounts", "Mounts"],
+	["files", "Files that are in the trace"], ["modules", "Mapped files: what is missing, and how to get it"],
 ]);
 
 /** How a process ended, of the status of wait(2). @param {number} status */
@@ -152,11 +155,13 @@ function createDetails(app) {
 		commandBox(commandLine(app, "procs", { pid: model.get("processes").pid[process] })));
 }
 
-/** Links to tables of reports on processes. @param {App} app */
-function createRelated(app) {
-	return el("ul", { class: "related" }, ...RELATED_TABLES.map(([command, text]) => el("li", null,
-		button(text, () => app.store.set({ tab: "tables", table: command }), { class: "link" }),
-		" ", el("code", { class: "muted" }, "ebreport " + command))));
+/** Links to those tables that the page has. @param {App} app @param {HTMLElement} place */
+async function fillRelated(app, place) {
+	await app.model.load("tables");
+	const known = new Set(tablesOf(app.model).map(tableId));
+
+	fill(place, ...RELATED_TABLES.filter(([id]) => known.has(id)).map(([id, text]) => el("li", null,
+		button(text, () => app.store.set({ tab: "tables", table: id }), { class: "link" }))));
 }
 
 /** @param {App} app @returns {import("./state.js").View} */
@@ -164,7 +169,7 @@ export function createProcesses(app) {
 	const { model, store } = app;
 	const all = orderTree(model), sums = sumThreads(model), texts = shownTexts(model);
 	const body = el("tbody"), more = el("p"), summary = el("p", { class: "muted" });
-	const command = el("div"), details = el("div");
+	const command = el("div"), details = el("div"), related = el("ul", { class: "related" });
 	let shown = FIRST_PROCESSES;
 	const show = () => {
 		const lines = matchingProcesses(app, all);
@@ -187,7 +192,8 @@ export function createProcesses(app) {
 				el("th", { scope: "col", class: isNumber ? "number" : null }, text)),
 			...texts.map((key) => el("th", { scope: "col" }, key[0].toUpperCase() + key.slice(1))))), body)), more);
 
-	put(element, command, details, el("h2", { class: "apart" }, "More on processes"), createRelated(app));
+	put(element, command, details, el("h2", { class: "apart" }, "More on processes"), related);
+	fillRelated(app, related).catch((error) => fill(related, el("li", { role: "alert" }, "The tables cannot be shown: " + error.message)));
 	show();
 	return {
 		element,

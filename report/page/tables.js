@@ -87,7 +87,7 @@ class TableView {
 		this.command = el("div");
 		this.head = el("tr");
 		this.element = el("div", { class: "table-view" },
-			el("h2", { id: "table-title" }, tableTitle(table), table.title ? ": " + table.title : null),
+			el("h2", { id: "table-title" }, table.title || tableTitle(table)),
 			table.summary ? el("p", { class: "muted" }, table.summary) : null, this.notes, this.detailSwitch(),
 			el("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "table-title" },
 				el("table", { class: "grid" }, el("thead", null, this.head), this.body)),
@@ -238,7 +238,7 @@ function tableTitle(table) {
 	return table.command + (table.key === "rows" ? "" : ": " + table.key.replaceAll("_", " "));
 }
 
-/** The tables to choose from, by command. @param {App} app @param {Table[]} tables @param {Table} current @param {string} wanted */
+/** The tables to choose from, by command. @param {App} app @param {Table[]} tables @param {Table | null} current @param {string} wanted */
 function createChoices(app, tables, current, wanted) {
 	const found = tables.filter((table) => (tableTitle(table) + " " + (table.title || "") + " " + (table.summary || ""))
 		.toLowerCase().includes(wanted.toLowerCase()));
@@ -263,12 +263,14 @@ export function createTables(app) {
 	const current = () => {
 		const { table } = app.store.state;
 
-		return tables.find((t) => tableId(t) === table) || tables.find((t) => t.command.split(" ")[0] === table) || tables[0];
+		return table ? tables.find((one) => tableId(one) === table) || null : tables[0];
 	};
 	const showList = () => keepFocus(list, () => fill(list, createChoices(app, tables, current(), find.value)));
 	const showTable = () => {
-		view = new TableView(app, current());
-		fill(place, view.element);
+		const table = current();
+
+		view = table && new TableView(app, table);
+		fill(place, view ? view.element : el("p", { class: "muted" }, "There is no such table in this page: " + app.store.state.table));
 		showList();
 	};
 

@@ -122,9 +122,13 @@ static struct ebt_error *put(const struct proc_view *v)
 	if (options_flag(o, "threads"))
 		return proc_view_threads(v, "rows");
 	err = proc_view_table(v, options_flag(o, "tree"));
-	if (!err && trace_has_pid_filter(v->report->trace) && out_format(v->out) != FORMAT_CSV)
-		err = proc_view_details(v);
-	return err;
+	if (err)
+		return err;
+	if (out_is_captured(v->out))
+		return o->interval_ns ? NULL : proc_view_most(v);
+	return trace_has_pid_filter(v->report->trace) && out_format(v->out) != FORMAT_CSV
+		       ? proc_view_details(v)
+		       : NULL;
 }
 
 static void view_deinit(struct proc_view *v)

@@ -238,3 +238,32 @@ struct ebt_error *proc_view_details(const struct proc_view *v)
 		put_head(v, v->shown[i].proc);
 	return proc_view_threads(v, "threads") ?: put_all_layouts(v) ?: put_mounts(v);
 }
+
+static int compare_run(const void *a, const void *b)
+{
+	const uint64_t x = ((const struct proc_shown *)a)->proc->used.run_ns;
+	const uint64_t y = ((const struct proc_shown *)b)->proc->used.run_ns;
+
+	return (x < y) - (x > y);
+}
+
+struct ebt_error *proc_view_most(const struct proc_view *v)
+{
+	_cleanup_free_ struct proc_shown *shown = calloc(v->n_shown + 1, sizeof(*shown));
+	struct proc_view most = *v;
+	struct ebt_error *err = NULL;
+
+	if (!shown)
+		return &ebt_enomem;
+	memcpy(shown, v->shown, v->n_shown * sizeof(*shown));
+	qsort(shown, v->n_shown, sizeof(*shown), compare_run);
+	most.shown = shown;
+	if (v->n_shown > MAX_DETAILED) {
+		most.n_shown = MAX_DETAILED;
+		err = trace_warn(v->trace,
+				 "programs, memory and mounts are those of the %d processes that "
+				 "ran longest: `ebreport procs --pid` has those of others",
+				 MAX_DETAILED);
+	}
+	return err ?: proc_view_threads(v, "threads") ?: put_all_layouts(&most) ?: put_mounts(&most);
+}

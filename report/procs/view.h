@@ -31,6 +31,8 @@ struct ebt_error *proc_view_threads(const struct proc_view *v, const char *key);
 struct ebt_error *proc_view_bars(const struct proc_view *v);
 /* --pid: what each ran, its threads, what it had mapped, its mounts. */
 struct ebt_error *proc_view_details(const struct proc_view *v);
+/* For a page: the same of those that ran longest. */
+struct ebt_error *proc_view_most(const struct proc_view *v);
 
 /* Arguments with spaces between; of a process without any, [name]. */
 void proc_view_command(struct text *text, const struct proc_view *v, const struct proc *p);
