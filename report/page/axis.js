@@ -22,7 +22,7 @@ import { clampRange } from "./ruler.js";
 
 const SETTLE = 300; // ms; the address is written when the view rests
 const LATER = ["losses", "events", "points"]; // sections that are drawn when they are there
-const OF_FRAMES = ["nodes", "funcs", "samples"];
+const OF_SAMPLES = ["nodes", "funcs", "samples"];
 
 export class Axis {
 	/** @param {App} app */
@@ -53,11 +53,12 @@ export class Axis {
 		this.brushKey = /** @type {"range" | "range2"} */ ("range");
 		this.wanted = false; // a frame is asked for
 		this.stale = true; // lanes have to be made anew
+		this.samplesShown = !this.spans.rows; // nothing else tells then what threads did
 		this.revealed = -1; // thread whose lane has to be in view
 		this.settling = 0;
 		this.listen();
 		this.loadLater();
-		this.markFrame();
+		this.markSamples();
 	}
 
 	listen() {
@@ -250,7 +251,7 @@ export class Axis {
 		if (lane && hit.kind === "group")
 			this.toggle(lane.key, lane.open);
 		else if (hit.kind === "lane" || hit.kind === "counter")
-			this.app.store.set(hit.thread >= 0 ? { thread: hit.thread } : { moment: null });
+			this.chooseThread(hit.thread);
 		else
 			this.app.store.set({
 				thread: hit.thread >= 0 ? hit.thread : this.app.store.state.thread,
@@ -259,6 +260,13 @@ export class Axis {
 			});
 		this.say(hit);
 		this.request();
+	}
+
+	/** Or no thread, if it is the chosen one. @param {number} thread -1: none */
+	chooseThread(thread) {
+		const { state } = this.app.store;
+
+		this.app.store.set(thread < 0 ? { moment: null } : { thread: thread === state.thread ? null : thread });
 	}
 
 	/** @param {Hit} hit */
@@ -386,17 +394,26 @@ export class Axis {
 
 	// --- the other views ---
 
-	async markFrame() {
-		const { frame } = this.app.store.state;
+	/** Ticks of samples that have the chosen function, or of all. */
+	async markSamples() {
+		const { frame } = this.app.store.state, { painter, samplesShown } = this;
 
-		if (frame !== null)
-			await Promise.all(OF_FRAMES.map((name) => this.model.load(name)));
-		if (frame !== this.app.store.state.frame)
-			return; // another was chosen meanwhile
-		if (frame !== null && !this.painter.samples)
-			this.painter.samples = new ThreadSamples(this.model);
-		this.painter.marked = frame === null ? null : nodesWith(this.model, frame);
+		if (frame !== null || samplesShown)
+			await Promise.all(OF_SAMPLES.map((name) => this.model.load(name)));
+		if (frame !== this.app.store.state.frame || samplesShown !== this.samplesShown)
+			return; // changed meanwhile
+		if ((frame !== null || samplesShown) && !painter.samples)
+			painter.samples = new ThreadSamples(this.model);
+		painter.marked = frame !== null ? nodesWith(this.model, frame) :
+			samplesShown ? new Uint8Array(this.model.get("nodes").rows).fill(1) : null;
 		this.request();
+	}
+
+	/** @returns {boolean} are they shown now? */
+	toggleSamples() {
+		this.samplesShown = !this.samplesShown;
+		this.markSamples();
+		return this.samplesShown;
 	}
 
 	/** @param {Set<string>} changed */
@@ -413,7 +430,7 @@ export class Axis {
 		if (changed.has("range"))
 			this.table.update();
 		if (changed.has("frame"))
-			this.markFrame();
+			this.markSamples();
 		if (changed.has("theme"))
 			this.recolour();
 		this.request();

@@ -61,9 +61,19 @@ export class AxisBar {
 	/** A button for each kind of events that there is. */
 	showKinds() {
 		const kinds = [...new Set(this.axis.tracks.tracks.map((track) => track.kind))];
+		const samples = this.axis.model.has("samples");
 
-		fill(this.kinds, ...kinds.map((kind) => this.kindButton(kind)));
-		this.kinds.hidden = !kinds.length;
+		fill(this.kinds, samples && this.samplesButton(), ...kinds.map((kind) => this.kindButton(kind)));
+		this.kinds.hidden = !kinds.length && !samples;
+	}
+
+	samplesButton() {
+		const { axis } = this;
+		const toggle = button("Samples", () =>
+			toggle.setAttribute("aria-pressed", String(axis.toggleSamples())),
+		{ "aria-pressed": String(axis.samplesShown), title: "Stacks that were taken; a click on one shows it" });
+
+		return toggle;
 	}
 
 	/** @param {string} kind */

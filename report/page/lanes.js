@@ -91,7 +91,7 @@ export class Lanes {
 	build(state, folding) {
 		this.state = state;
 		this.folding = folding;
-		this.words = state.text.trim().toLowerCase();
+		this.words = this.wordsOf(state.text);
 		this.list = [];
 		this.height = 0;
 		this.laneOf.fill(-1);
@@ -206,22 +206,37 @@ export class Lanes {
 
 	/** @param {number} thread */
 	isIdle(thread) {
-		return this.threads.cpu_ns[thread] <= this.spans.total * IDLE_SHARE &&
+		return this.spans.rows > 0 && this.threads.cpu_ns[thread] <= this.spans.total * IDLE_SHARE &&
 			!(this.threads.flags[thread] & ON_PATH) && thread !== this.state?.thread && !this.words;
 	}
 
 	/** @param {number} thread */
 	isWanted(thread) {
+		const { state, spans } = this;
+
+		if (state && state.process !== null && state.process !== this.threads.process[thread] - 1)
+			return false;
+		if (spans.rows && spans.first[thread] === spans.first[thread + 1] &&
+			!this.tracks.ofThread(thread).length && thread !== state?.thread)
+			return false; // of it only the name is known
+		return !this.words || this.matches(thread);
+	}
+
+	/** By its name or number, or those of its process. @param {number} thread */
+	matches(thread) {
 		const process = this.threads.process[thread] - 1;
 
-		if (this.state && this.state.process !== null && this.state.process !== process)
-			return false;
-		if (this.spans.first[thread] === this.spans.first[thread + 1] &&
-			!this.tracks.ofThread(thread).length && thread !== this.state?.thread)
-			return false; // of it only the name is known
-		return !this.words ||
-			this.model.threadLabel(thread).toLowerCase().includes(this.words) ||
+		return this.model.threadLabel(thread).toLowerCase().includes(this.words) ||
 			(process >= 0 && this.model.processLabel(process).toLowerCase().includes(this.words));
+	}
+
+	/** Text that is in no thread is looked for in other views, and hides nothing here. @param {string} text */
+	wordsOf(text) {
+		this.words = text.trim().toLowerCase();
+		for (let thread = 0; thread < this.threads.rows; thread++)
+			if (this.matches(thread))
+				return this.words;
+		return "";
 	}
 
 	/** @returns {Group[]} what matters most in the order of time, then the rest by its weight */

@@ -31,7 +31,7 @@ export class AxisView {
 		this.left = 0; // of the plot, px
 		this.right = 1;
 		this.width = 1; // of the plot, px
-		this.height = 1; // of the canvas
+		this.height = 0; // of the canvas
 		this.top = RULER_HEIGHT;
 		this.scroll = 0;
 		this.scale = 1; // px per ns
@@ -231,6 +231,8 @@ export class Painter {
 	}
 
 	paintLanes() {
+		if (!this.lanes.list.length)
+			this.note("Neither switches nor events nor counters were recorded.", this.view.left + 8, this.view.top + 20, 400);
 		this.eachVisible((lane, y, index) => this.paintLane(lane, y, index));
 	}
 
