@@ -134,14 +134,13 @@ def run(ebreport, *words):
     return done.stdout
 
 
-def page_of(ebreport, path, directory):
+def page_of(ebreport, path, directory, filters):
     page = os.path.join(directory, "page.html")
-    run(ebreport, "html", "-f", "-o", page, path)
+    run(ebreport, "html", "-f", "-o", page, *filters, path)
     with open(page, encoding="utf-8") as file:
         text = file.read()
     found = re.search(r'id="s-0-tables">([^<]*)<', text)
-    head = json.loads(re.search(r'id="head">(.*?)</script>', text, re.DOTALL)[1])
-    return head["traces"][0], json.loads(gzip.decompress(base64.b64decode(found[1]))) if found else []
+    return json.loads(gzip.decompress(base64.b64decode(found[1]))) if found else []
 
 
 def key_of(columns, values, above):
@@ -223,7 +222,7 @@ def check_whole(what, table, rows):
                 fail(what, f"{column['key']} is {value} in the page, {row[column['key']]} in JSON")
 
 
-def check_slices(ebreport, path, what, table, rng, exact):
+def check_slices(ebreport, path, what, table, rng, exact, filters):
     """exact: no figure is left out, as where rows were lost."""
     slices, columns = table["slices"], table["columns"]
     whole, merged = page_rows(table, table["rows"]), merged_rows(table, slices)
@@ -239,25 +238,24 @@ def check_slices(ebreport, path, what, table, rng, exact):
         first = rng.randrange(len(slices) - 1)
         last = rng.randrange(first, len(slices) - 1)  # the last one has what is at the very end
         times = [f"--from={slices[first]['from_ns']}ns", f"--to={slices[last]['to_ns']}ns"]
-        document = json.loads(run(ebreport, table["command"], "--json", *times, path))
+        document = json.loads(run(ebreport, table["command"], "--json", *filters, *times, path))
         compare_rows(" ".join([what, *times]), table, merged_rows(table, slices[first:last + 1]),
                      list(flatten(document.get(table["key"], []))), exact)
 
 
-def check(ebreport, path, directory, rng, exact=False):
+def check(ebreport, path, directory, rng, exact=False, filters=()):
     """Of which tables there were slices."""
     sliced = set()
-    _, tables = page_of(ebreport, path, directory)
-    for table in tables:
+    for table in page_of(ebreport, path, directory, filters):
         name = (table["command"], table["key"])
-        what = f"{' '.join(name)} of {os.path.basename(path)}"
-        document = json.loads(run(ebreport, table["command"], "--json", path))
+        what = " ".join([*name, *filters, "of", os.path.basename(path)])
+        document = json.loads(run(ebreport, table["command"], "--json", *filters, path))
         check_whole(what, table, document.get(table["key"], []))
         if table["window_only"] == ("slices" in table):
             fail(what, "window_only")
         if len(table.get("slices", [])) > 1:
             sliced.add(name)
-            check_slices(ebreport, path, what, table, rng, exact)
+            check_slices(ebreport, path, what, table, rng, exact, filters)
     return sliced
 
 
@@ -268,6 +266,8 @@ def main():
         for seed in 1, 2:
             path = made_trace(ebtgen, kinds, seed, directory)
             missing = SLICED - check(ebreport, path, directory, rng, exact=True)
+            check(ebreport, path, directory, rng, exact=True, filters=["--from", "101ms", "--to", "600ms"])
+            check(ebreport, path, directory, rng, exact=True, filters=["--pid", "100"])
             if missing:
                 fail(f"made{seed}", f"no slices of {sorted(missing)}")
         for path in paths:
