@@ -265,7 +265,13 @@ export function createTables(app) {
 
 		return table ? tables.find((one) => tableId(one) === table) || null : tables[0];
 	};
-	const showList = () => keepFocus(list, () => fill(list, createChoices(app, tables, current(), find.value)));
+	const showList = () => {
+		keepFocus(list, () => fill(list, createChoices(app, tables, current(), find.value)));
+		const chosen = list.querySelector("[aria-current]")?.parentElement;
+
+		if (chosen && (chosen.offsetTop < list.scrollTop || chosen.offsetTop + chosen.offsetHeight > list.scrollTop + list.clientHeight))
+			list.scrollTop = chosen.offsetTop - list.clientHeight / 2;
+	};
 	const showTable = () => {
 		const table = current();
 
@@ -281,6 +287,7 @@ export function createTables(app) {
 		return { element: none, update: () => {} };
 	}
 	showTable();
+	requestAnimationFrame(showList); // where the chosen one is, is known when it is in the page
 	return {
 		element,
 		update: (changed) => {
