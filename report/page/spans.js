@@ -48,7 +48,7 @@ export function lastFrom(values, value, at, high) {
 	return lastAt(values, value, at + (step >> 1), Math.min(at + step, high));
 }
 
-/** Threads that were ready at once: preempted or new. @param {string} why */
+/** Was it ready at once, where nothing says since when? Preempted or new. @param {string} why */
 function isReady(why) {
 	return why === "runnable" || why === "new";
 }
@@ -90,9 +90,9 @@ export class Spans {
 
 		for (let i = 0; i < this.rows; i++) {
 			const thread = spells.thread[i];
-			const early = spells.count[i] === 1 && ready[spells.why[i]];
+			const early = spells.count[i] === 1 && ready[spells.why[i]] && !spells.queue_ns[i];
 			const off = early ? 0 : spells.off_ns[i];
-			const queue = spells.queue_ns[i] + (early ? spells.off_ns[i] : 0);
+			const queue = early ? spells.off_ns[i] : spells.queue_ns[i];
 
 			if (thread !== before) {
 				end = this.model.from;
