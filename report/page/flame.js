@@ -47,7 +47,8 @@ class FlameView {
 		this.command = el("div");
 		this.tooltip = el("div", { class: "flame-tooltip", hidden: true, "aria-hidden": "true" });
 		this.matched = el("span", { class: "flame-matched", role: "status" });
-		this.element.append(this.controls, this.said, this.scroller, this.empty, this.legend, this.command, this.tooltip);
+		this.element.append(el("div", { class: "flame-head" }, this.controls, this.said), this.scroller, this.empty,
+			el("div", { class: "flame-foot" }, this.legend, this.command), this.tooltip);
 		this.picture = new FlamePicture(this.scroller);
 		/** @type {Profile | null} */
 		this.profile = null;

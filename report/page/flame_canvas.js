@@ -21,7 +21,8 @@ const CHANGE_COLOURS = ["less-0", "less-1", "less-2", "less-3", "more-0", "more-
 	"same"];
 const OBJECT_COLOURS = ["object-0", "object-1", "object-2", "object-3", "object-4", "object-5",
 	"object-6", "object-7"];
-const OTHER_COLOURS = ["text", "edge", "found", "line"];
+const OTHER_COLOURS = ["text", "light-text", "edge", "found", "line"];
+const LIGHT = 110; // lightness, of 255, from which on text is dark
 
 /** @param {string} colour "#rrggbb" @param {number} by */
 function shaded(colour, by) {
@@ -34,6 +35,13 @@ function shaded(colour, by) {
 	});
 
 	return "rgb(" + parts.join() + ")";
+}
+
+/** How light a colour is to the eye, of 255. @param {string} colour "#rrggbb" */
+function lightness(colour) {
+	const value = parseInt(colour.slice(1), 16);
+
+	return 0.3 * (value >> 16 & 255) + 0.59 * (value >> 8 & 255) + 0.11 * (value & 255);
 }
 
 /** @param {string} text */
@@ -266,11 +274,13 @@ export class FlamePicture {
 
 		context.globalAlpha = above ? 0.55 : 1;
 		for (let i = 0; i < nodes.length; i++) {
-			context.fillStyle = this.fillOf(nodes[i]);
+			const name = this.colourOf(nodes[i]);
+
+			context.fillStyle = this.fillOf(nodes[i], name);
 			// A line of the background between frames, where there is room for it.
 			context.fillRect(x[i], top, width[i] > 2 ? width[i] - 1 : Math.max(width[i], 0.3), FLAME_ROW - 1);
 			if (width[i] >= LEAST_TEXT)
-				this.drawText(context, this.label(nodes[i]), x[i], top, width[i]);
+				this.drawText(context, this.label(nodes[i]), x[i], top, width[i], name);
 			if (this.marksInlined && width[i] > 8 && isInlined(shape, nodes[i])) {
 				context.fillStyle = this.look.colours.edge;
 				context.fillRect(x[i], top, 2, FLAME_ROW - 1);
@@ -279,17 +289,20 @@ export class FlamePicture {
 		context.globalAlpha = 1;
 	}
 
-	/** @param {number} node */
-	fillOf(node) {
+	/** Name of a frame's colour. @param {number} node */
+	colourOf(node) {
 		const shape = /** @type {Shape} */ (this.shape);
 
 		if (this.found && node && this.found[shape.func(node)])
-			return this.look.colours.found;
+			return "found";
+		return node ? this.colour(node) : "root";
+	}
 
-		const name = node ? this.colour(node) : "root";
+	/** @param {number} node @param {string} name of its colour */
+	fillOf(node, name) {
+		const isPlain = name === "found" || CHANGE_COLOURS.includes(name);
 
-		return this.look.shades[name][name.startsWith("less") || name.startsWith("more") ||
-			name === "same" ? 0 : shadeOf(shape, node)];
+		return this.look.shades[name][isPlain ? 0 : shadeOf(/** @type {Shape} */ (this.shape), node)];
 	}
 
 	/** @param {number} node */
@@ -301,14 +314,14 @@ export class FlamePicture {
 		return shape.funcs.name(shape.func(node)) + (shape.flags(node) & NODE_FOLDED ? " ↻" : "");
 	}
 
-	/** @param {CanvasRenderingContext2D} context @param {string} text @param {number} x @param {number} top @param {number} width */
-	drawText(context, text, x, top, width) {
+	/** @param {CanvasRenderingContext2D} context @param {string} text @param {number} x @param {number} top @param {number} width @param {string} ground name of the colour behind it */
+	drawText(context, text, x, top, width, ground) {
 		const room = width - 2 * TEXT_PAD - 1;
 		const shown = this.fit(context, text, room);
 
 		if (!shown)
 			return;
-		context.fillStyle = this.look.colours.text;
+		context.fillStyle = this.look.colours[lightness(this.look.colours[ground]) < LIGHT ? "light-text" : "text"];
 		context.fillText(shown, x + TEXT_PAD, top + FLAME_ROW / 2);
 	}
 

@@ -161,6 +161,8 @@ class FunctionsView {
 		this.sort = { key: "", down: true };
 		this.most = FIRST_FUNCTIONS;
 		this.later = 0;
+		/** @type {{tree: CallTree, func: number} | null} */
+		this.other = null;
 		this.byTotal = false;
 		/** @type {Profile | null} */
 		this.profile = null;
@@ -170,6 +172,8 @@ class FunctionsView {
 
 	/** @param {Set<string>} changed */
 	update(changed) {
+		if (changed.has("frame") && this.app.store.state.frame !== null)
+			this.other = null;
 		if (changesProfile(changed))
 			this.show();
 		else if (changed.has("frame"))
@@ -356,21 +360,20 @@ class FunctionsView {
 		return el("span", { class: "function-link" }, link, inlined && el("span", { class: "muted" }, "inlined"));
 	}
 
-	/** The function of the state, of another table where two traces are compared. */
+	/** The function of the state, or what is none of the trace: a kind of time, one of two traces. */
 	chosenFunc() {
-		if (this.profile?.comparison && this.app.models.length > 1)
-			return this.compared ?? -1;
-		return this.app.store.state.frame ?? -1;
+		if (this.other && this.other.tree === this.profile?.tree)
+			return this.other.func;
+		return this.profile?.comparison && this.app.models.length > 1 ? -1 : this.app.store.state.frame ?? -1;
 	}
 
 	/** @param {number} func */
 	choose(func) {
-		if (this.profile?.comparison && this.app.models.length > 1) {
-			this.compared = func;
-			this.showChosen();
-		} else {
-			this.app.store.set({ frame: func < this.app.model.get("funcs").rows ? func : null });
-		}
+		const tree = this.profile?.tree, isOfTrace = tree?.funcs.model && func < this.app.model.get("funcs").rows;
+
+		this.other = isOfTrace || !tree ? null : { tree, func };
+		this.app.store.set({ frame: isOfTrace ? func : null });
+		this.showChosen();
 	}
 
 	showChosen() {
@@ -453,7 +456,7 @@ class FunctionsView {
 
 		line.style.paddingInlineStart = 12 * Math.min(depth, 16) + "px";
 		line.append(next.length ? this.expander(body, row, branch, next, depth, whole, expand) : el("span", { class: "expander" }),
-			isRoot || branch.func >= this.app.model.get("funcs").rows ? el("bdi", { class: "muted" }, this.name(branch.func)) :
+			isRoot ? el("bdi", { class: "muted" }, this.name(branch.func)) :
 				this.link(branch.func, branch.inlined, false));
 		return row;
 	}

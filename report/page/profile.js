@@ -302,7 +302,7 @@ export function whyEmpty(app) {
 			command: "ebrec -e default -o t.ebt -- COMMAND",
 		};
 	if (!weightKinds(app.model).some((kind) => kind.name === state.weight))
-		return {
+		return state.weight.includes(":") ? { text: "This trace has no such events with stacks. What can be recorded:", command: "ebrec --list-events" } : {
 			text: "This trace has no switches of threads, so that nothing is known of time off the CPUs. They are among " +
 				"the default sources of the recorder:",
 			command: "ebrec -e default -o t.ebt -- COMMAND",

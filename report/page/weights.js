@@ -31,7 +31,7 @@ export function weightKinds(model) {
 	for (const weight of Array.isArray(model.head.weights) ? model.head.weights : [])
 		kinds.push({
 			name: weight.kind + ":" + weight.unit, unit: weight.unit, noun: weight.name,
-			label: weight.name.charAt(0).toUpperCase() + weight.name.slice(1) + (weight.unit === "ns" ? ", time" : ", number"),
+			label: weight.name.charAt(0).toUpperCase() + weight.name.slice(1) + (weight.unit === "ns" ? ", time" : ""),
 		});
 	return kinds;
 }
