@@ -16,6 +16,11 @@ export function shellWord(word) {
 		/[\0-\x1f\x7f-\x9f]/g, (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0")) + "'";
 }
 
+/** A file that begins as an option does is one of this folder. @param {string} name */
+function fileWord(name) {
+	return shellWord((name.startsWith("-") ? "./" : "") + name);
+}
+
 /** The filters that the page was made with, without these options. @param {string} filters @param {string[]} given */
 function filtersWithout(filters, given) {
 	const words = filters.split(" ").filter(Boolean);
@@ -44,7 +49,7 @@ export function commandLine(app, command, choice) {
 	else if (choice.pid !== null && choice.pid !== undefined)
 		options.push("--pid", String(choice.pid));
 	return ["ebreport", command, ...filtersWithout(app.model.head.filters || "", options),
-		...options, shellWord(app.model.head.name)].join(" ");
+		...options, fileWord(app.model.head.name)].join(" ");
 }
 
 /** For what is chosen. @param {App} app @param {string} command */

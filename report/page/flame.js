@@ -66,6 +66,7 @@ class FlameView {
 		new ResizeObserver(() => {
 			this.restyle(); // the style is known now that it is in the document
 			this.picture.layout();
+			this.showLegend(); // of what is seen now
 		}).observe(this.scroller);
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restyle());
 		this.showControls();

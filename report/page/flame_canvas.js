@@ -397,6 +397,9 @@ export class FlamePicture {
 
 	/** Where a frame is drawn. @param {number} node @returns {{row: number, i: number} | null} */
 	placeOf(node) {
+		if (node < 0)
+			return null;
+
 		const row = this.rowOf(node), i = this.rows[row]?.nodes.indexOf(node) ?? -1;
 
 		return i < 0 ? null : { row, i };
