@@ -45,12 +45,13 @@ def make_page(ebreport, folder, name, files):
     return page
 
 
-def drive(script, build, folder, ebreport, files):
-    """Runs a test on pages of traces; files: by name of a page its traces. The exit status."""
+def drive(script, build, folder, ebreport, files, **more):
+    """Runs a test on pages of traces; files: by name of a page its traces; more: for its setting. The
+    exit status."""
     setting = {"node_modules": npm.modules(build), "chromium": npm.program("chromium", "chromium-browser"),
-               "ebreport": ebreport,
+               "ebreport": os.path.abspath(ebreport),
                "pages": {name: {"html": make_page(ebreport, folder, name, paths), "traces": paths}
-                         for name, paths in files.items()}}
+                         for name, paths in files.items()}, **more}
     path = os.path.join(folder, "setting.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(setting, file)

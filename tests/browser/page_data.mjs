@@ -147,7 +147,9 @@ async function checkTables(name, least) {
 /** Of a range: the rows that the report has for the same one. By key, where columns add up. */
 function compareRange(table, trace, range) {
 	const merged = mergeSlices(table, range);
-	const { [table.key]: rows } = report(trace, ...table.command.split(" "), ...window(merged));
+	const { from, to } = merged.range, isLast = to === table.slices[table.slices.length - 1].to_ns;
+	// The last part has what is at the very end, too.
+	const { [table.key]: rows } = report(trace, ...table.command.split(" "), ...window({ from, to: to + Number(isLast) }));
 	const keys = table.columns.filter(({ merge }) => merge === "key");
 	const values = table.columns.filter(({ merge }) => merge && merge !== "key");
 	const byKey = (list, get) => sortKeys(Object.fromEntries(list.map((row) =>
@@ -155,7 +157,7 @@ function compareRange(table, trace, range) {
 
 	same(byKey(merged.rows.map((row) => row.values), (row, column) => row[table.columns.indexOf(column)]),
 		byKey(rows, (row, column) => row[column.key]),
-		table.command + ", " + table.key + " from " + merged.from + " to " + merged.to);
+		table.command + ", " + table.key + " of " + JSON.stringify(merged.range));
 	return rows.length;
 }
 
@@ -177,6 +179,7 @@ async function checkRanges(name, least) {
 
 async function work() {
 	await checkTables("work", 8);
+	await checkRanges("work", 4);
 	await checkTime("work");
 	await checkSpells("work");
 	await checkSamples("work");

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A range that is chosen in the page changes functions, flame graph and tables to what
+// `ebreport --from --to --json` says of the same one; so do a thread and a process.
+import { count, duration } from "../../report/page/text.js";
+import { check, eventually, open, report, run, same, set, setting, showTab, window } from "./page.mjs";
+
+const [NAME] = Object.keys(setting.pages);
+const [TRACE] = setting.pages[NAME].traces;
+const { duration_ns: WHOLE } = report(TRACE, "info");
+
+/** Parts of the whole, to the nanosecond; null: all of it. */
+const RANGES = [null, [0, 0.25], [0.2, 0.7], [0.33333, 0.33933], [0.5, 1]].map((range) =>
+	range && { from: Math.round(range[0] * WHOLE), to: Math.round(range[1] * WHOLE) });
+
+// --- functions ---
+
+/** The table of functions as it is shown: names and objects to texts of the row. */
+function shownFunctions(page) {
+	return page.evaluate(() => {
+		const found = {}, { weight } = globalThis.ebreportPage.store.state;
+
+		for (const row of document.querySelectorAll(".functions-grid tbody tr")) {
+			const text = (key) => row.querySelector("td.is-" + key).textContent;
+			const key = row.querySelector("th button").textContent + " of " + row.querySelector("td.is-object").title;
+
+			found[key] = [text("self"), text("total"), ...(weight === "cpu" ? [text("stacks")] : [])];
+		}
+		return found;
+	});
+}
+
+/** The same of a report; where a function is inlined here and called there, it is one of the page. */
+function functionsOf(options) {
+	const { rows } = report(TRACE, "callgraph", ...options);
+	const found = {};
+
+	for (const row of rows)
+		found[row.function + " of " + row.object] = [duration(row.self_ns), duration(row.total_ns),
+			...(row.samples === undefined ? [] : [count(row.samples)])];
+	return found;
+}
+
+function sorted(object) {
+	return Object.fromEntries(Object.entries(object).sort(([a], [b]) => a < b ? -1 : 1));
+}
+
+async function showAll(page) {
+	for (let more = page.locator(".functions-table > button"); await more.count();)
+		await more.click();
+}
+
+async function compareFunctions(page, what, options) {
+	await showAll(page);
+	const shown = await shownFunctions(page), wanted = functionsOf(options);
+
+	if (same(Object.keys(shown).length, Object.keys(wanted).length, what + ": number of functions"))
+		same(sorted(shown), sorted(wanted), what);
+	return Object.keys(wanted).length;
+}
+
+async function functions() {
+	const page = await open(NAME, "tab=functions");
+	let rows = 0;
+
+	for (const range of RANGES)
+		for (const [weight, event] of [["cpu", []], ["offcpu", ["--event", "offcpu"]]]) {
+			await set(page, { range, weight });
+			await eventually(page, "functions of " + weight, () => !document.querySelector(".functions-head").textContent.includes("Reading"));
+			rows += await compareFunctions(page, "functions of " + weight + ", " + JSON.stringify(range), [...event, ...window(range)]);
+		}
+	check(rows > 20, "functions that were compared: " + rows);
+	await page.context().close();
+}
+
+/** Of one thread, and of one process: those with most to do. */
+async function chosen() {
+	const page = await open(NAME, "tab=functions");
+	const threads = await page.evaluate(() => {
+		const { cpu_ns: ns, tid, process } = globalThis.ebreportPage.model.get("threads");
+		const { pid } = globalThis.ebreportPage.model.get("processes");
+
+		return [...ns.keys()].sort((a, b) => ns[b] - ns[a]).slice(0, 3)
+			.map((thread) => ({ thread, tid: tid[thread], process: process[thread] - 1, pid: pid[process[thread] - 1] }));
+	});
+	const [, , range] = RANGES;
+
+	for (const { thread, tid, process, pid } of threads) {
+		await set(page, { thread, process: null, range });
+		await compareFunctions(page, "functions of thread " + tid, ["--tid", String(tid), ...window(range)]);
+		await set(page, { thread: null, process, range: null });
+		await compareFunctions(page, "functions of process " + pid, ["--pid", String(pid)]);
+	}
+	await page.context().close();
+}
+
+// --- the flame graph ---
+
+/** The time of all that is shown, as it is said above the picture. */
+async function flame() {
+	const page = await open(NAME, "tab=flame");
+
+	for (const range of RANGES) {
+		await set(page, { range, weight: "cpu" });
+		const { rows } = report(TRACE, "callgraph", ...window(range));
+		const self = rows.reduce((sum, row) => sum + row.self_ns, 0);
+		const said = await page.textContent(".flame-said");
+
+		check(said.startsWith(duration(self) + " in "), "the flame graph of " + JSON.stringify(range) + " has " + duration(self) + ": " + said);
+	}
+	await page.context().close();
+}
+
+// --- tables ---
+
+/** Ranges that tables have rows of. @param {string} table */
+function slicesOf(page, table) {
+	return page.evaluate(async (id) => {
+		const { text } = await globalThis.ebreportPage.model.load("tables");
+		const found = JSON.parse(new TextDecoder().decode(text)).find((t) => t.command === id && t.key === "rows");
+
+		return { slices: (found?.slices || []).map(({ from_ns: from, to_ns: to }) => ({ from, to })), columns: found?.columns || [] };
+	}, table);
+}
+
+/** What the table shows: by the number of a thread its cells, by the heads of their columns. */
+function shownRows(page) {
+	return page.evaluate(() => {
+		const texts = (cells) => [...cells].map((cell) => cell.textContent);
+		const heads = texts(document.querySelectorAll(".table-place thead th"));
+		const rows = [...document.querySelectorAll(".table-place tbody tr")].map((row) => texts(row.children));
+
+		return Object.fromEntries(rows.filter((cells) => cells.length === heads.length).map((cells) =>
+			[cells[heads.indexOf("TID")], Object.fromEntries(cells.map((cell, i) => [heads[i], cell]))]));
+	});
+}
+
+async function compareTable(page, command, range, columns) {
+	await set(page, { range, table: command });
+	const { rows } = report(TRACE, command, ...window(range));
+	const shown = await shownRows(page);
+	let compared = 0;
+
+	same(Object.keys(shown).sort(), rows.map((row) => String(row.tid)).sort(), command + " of " + JSON.stringify(range) + ": threads");
+	for (const row of rows)
+		for (const { key, header, type, merge } of columns) {
+			const text = shown[row.tid]?.[header];
+
+			// Where a kernel has hidden switches, parts may differ from the whole: the page says nothing then.
+			if (type !== "duration" || text === undefined || (range && (!merge || (text === "–" && NAME === "recorded"))))
+				continue;
+			same(text, row[key] === undefined ? "–" : duration(row[key]),
+				command + " of " + JSON.stringify(range) + ": " + key + " of thread " + row.tid);
+			compared++;
+		}
+	return compared;
+}
+
+async function tables() {
+	const page = await open(NAME, "tab=tables");
+	let compared = 0;
+
+	for (const command of ["sched", "offcpu", "wall"]) {
+		const { slices, columns } = await slicesOf(page, command), n = slices.length;
+
+		await compareTable(page, command, null, columns);
+		if (command === "offcpu")
+			continue; // its rows do not add up: functions have time off the CPUs of any range
+		check(n >= 10, command + " has rows of parts of the time: " + n);
+		for (const [first, last] of [[0, 0], [n >> 2, n >> 1], [n >> 1, n - 1]])
+			compared += await compareTable(page, command, { from: slices[first].from, to: slices[last].to }, columns);
+	}
+	check(compared > 50, "figures of ranges that were compared: " + compared);
+	await page.context().close();
+}
+
+await run(functions, chosen, flame, tables);
