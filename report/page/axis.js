@@ -54,7 +54,7 @@ export class Axis {
 		this.wanted = false; // a frame is asked for
 		this.stale = true; // lanes have to be made anew
 		this.samplesShown = !this.spans.rows; // nothing else tells then what threads did
-		this.revealed = -1; // thread whose lane has to be in view
+		this.revealed = this.momentThread() ?? app.store.state.thread ?? -1; // thread whose lane has to be in view
 		this.settling = 0;
 		this.listen();
 		this.loadLater();
@@ -66,7 +66,10 @@ export class Axis {
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
 		this.scroller.addEventListener("scroll", () => this.request(), { passive: true });
 		this.canvas.addEventListener("keydown", (event) => onAxisKey(this, event));
-		this.canvas.addEventListener("blur", () => this.request());
+		document.addEventListener("keydown", (event) => {
+			if (event.target === document.body && event.key.length === 1)
+				onAxisKey(this, event); // nothing else has the keys
+		});
 	}
 
 	async loadLater() {
@@ -241,6 +244,14 @@ export class Axis {
 		if (range)
 			this.app.store.set({ [this.brushKey]: range });
 		this.request();
+	}
+
+	/** @returns {number | null | undefined} */
+	momentThread() {
+		const { moment } = this.app.store.state;
+
+		return moment?.kind === "spell" && moment.index < this.spans.rows ? this.spans.spells.thread[moment.index] :
+			moment?.thread;
 	}
 
 	/** A click. @param {Hit} hit */
@@ -426,7 +437,7 @@ export class Axis {
 		if (["text", "process", "thread", "pins"].some((key) => changed.has(key)))
 			this.stale = true;
 		if (changed.has("thread") || changed.has("moment"))
-			this.revealed = state.moment?.thread ?? state.thread ?? -1;
+			this.revealed = this.momentThread() ?? state.thread ?? -1;
 		if (changed.has("range"))
 			this.table.update();
 		if (changed.has("frame"))

@@ -6,7 +6,7 @@ import { SPAN_HEIGHT, LANE_GAP, rowHeight, trackHeight } from "./lanes.js";
 import { pathAt } from "./paint_over.js";
 import { counterText } from "./paint_events.js";
 import { plainText } from "./paint.js";
-import { duration, timeText, count, percent } from "./text.js";
+import { bytes, duration, timeText, count, percent } from "./text.js";
 
 /** @typedef {import("./paint.js").Painter} Painter */
 /** @typedef {import("./lanes.js").Lane} Lane */
@@ -61,11 +61,22 @@ function hitInLane(p, lane, hit, y) {
 	return lane.kind === "cpu" ? hitCpu(p, lane, hit) : hitSample(p, hit, y) || hitSpell(p, hit);
 }
 
-/** @param {Painter} p @param {Lane} lane @param {Hit} hit @returns {Hit} */
+/** What ran, or the longest run nearby: most are narrower than a pixel. @param {Painter} p @param {Lane} lane
+ * @param {Hit} hit @returns {Hit} */
 function hitCpu(p, lane, hit) {
-	const row = p.spans.runnerAt(lane.index, hit.time);
+	const { spans, view } = p, cpu = spans.cpus[lane.index], near = NEAR / 2 / view.scale;
+	let row = spans.runnerAt(lane.index, hit.time);
 
-	return row < 0 ? hit : { ...hit, kind: "spell", index: row, thread: p.spans.spells.thread[row] };
+	if (row < 0) {
+		const low = lowerBound(cpu.begin, hit.time - near, 0, cpu.begin.length);
+		const high = lowerBound(cpu.begin, hit.time + near, low, cpu.begin.length);
+
+		if (low === high)
+			return hit;
+		row = spans.longestOf(cpu, low, high);
+	}
+	return { ...hit, kind: "spell", index: row, thread: spans.spells.thread[row],
+		time: Math.max(spans.beginOf(row), Math.min(hit.time, spans.end[row] - 1)) };
 }
 
 /** @param {Painter} p @param {Hit} hit @returns {Hit} */
@@ -207,6 +218,7 @@ function describeEvent(p, hit) {
 		lines.push(["Thread", p.model.threadLabel(hit.thread)]);
 	if (events.other[i])
 		lines.push(["With", p.model.threadLabel(events.other[i] - 1)]);
+	lines.push(...valueOf(p, String(track.kind), i));
 	if (events.count[i] > 1)
 		lines.push(["Count", count(events.count[i]) + " put together"]);
 	if (events.flags[i] & HIT_FAILED)
@@ -214,6 +226,19 @@ function describeEvent(p, hit) {
 	if (events.flags[i] & HIT_OPEN)
 		lines.push(["End", "not known"]);
 	return lines;
+}
+
+/** The number that events of a kind have; texts of system calls have theirs. @param {Painter} p @param {string} kind
+ * @param {number} event @returns {[string, string][]} */
+function valueOf(p, kind, event) {
+	const kinds = Array.isArray(p.model.head.event_kinds) ? p.model.head.event_kinds : [];
+	const name = kinds.find((/** @type {any} */ one) => one.kind === kind)?.value;
+
+	if (name !== "bytes" && name !== "severity")
+		return [];
+	const value = p.tracks.events.value[event];
+
+	return [[name === "bytes" ? "Bytes" : "Severity", name === "bytes" ? bytes(value) : String(value)]];
 }
 
 /** @param {Painter} p @param {Hit} hit @returns {[string, string][]} */

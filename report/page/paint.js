@@ -301,10 +301,11 @@ export class Painter {
 		context.restore();
 	}
 
-	/** @param {{index: number, time: number}} moment */
+	/** @param {{index: number, time?: number}} moment */
 	paintMoment(moment) {
 		const thread = this.spans.spells.thread[moment.index];
-		const state = stateAt(this.model, thread, moment.time), middle = this.middleOf(thread);
+		const time = moment.time ?? this.spans.stop[moment.index]; // links may have no time
+		const state = stateAt(this.model, thread, time), middle = this.middleOf(thread);
 
 		if (middle === middle && state.row === moment.index)
 			paintOutline(this, middle - SPAN_HEIGHT / 2, SPAN_HEIGHT, state.from, state.to);

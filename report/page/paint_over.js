@@ -115,13 +115,23 @@ export function paintOutline(p, y, height, from, to) {
 	context.strokeRect(x0 - 1, y - 1, Math.max(3, x1 - x0 + 2), height + 2);
 }
 
-/** From when to when a moment of another kind lasts: a line down all lanes at either end.
+/** From when to when a moment lasts. @param {Painter} p @param {{kind: string, index: number, time: number}} moment
+ * @returns {[number, number]} */
+function spanOfMoment(p, moment) {
+	const { kind, index } = moment;
+	const section = p.model.get(kind === "event" ? "events" : kind === "path" ? "path" : kind === "loss" ? "losses" : "samples");
+
+	if (index >= section.rows)
+		return [moment.time, moment.time];
+	if (kind === "loss")
+		return [section.from[index], section.to[index]];
+	return [section.time[index], section.time[index] + (section.dur ? section.dur[index] : 0)];
+}
+
+/** A moment that is no spell: a line down all lanes at either end.
  * @param {Painter} p @param {{kind: string, index: number, time: number}} moment */
 export function paintSpan(p, moment) {
-	const { view, context } = p, { kind, index } = moment;
-	const section = kind === "event" || kind === "path" ? p.model.get(kind === "event" ? "events" : "path") : null;
-	const from = section && index < section.rows ? section.time[index] : moment.time;
-	const to = section && index < section.rows ? from + section.dur[index] : from;
+	const { view, context } = p, [from, to] = spanOfMoment(p, moment);
 
 	context.fillStyle = p.colours.named.text;
 	context.globalAlpha = 0.6;
