@@ -21,8 +21,14 @@ import { openHelp } from "./help.js";
 const LEAST_AXIS = 80;
 const AXIS_SHARE = 0.4; // of the window, as in the style sheet
 const SHELL_KEYS = /** @type {[string, string][]} */ ([
-	["/", "search"], ["1 2 …", "tabs"], ["[ ]", "interval of the thread before, and behind"],
-	["Escape", "close the panel of a moment, then clear the range"], ["?", "this list"],
+	["/", "search"], ["1 2 …", "tabs"], ["R", "what the time axis shows becomes the range"],
+	["Shift R", "likewise the range that it is compared with"], ["[ ]", "interval of the thread before, and behind"],
+	["Escape", "close the panel of a moment, then no range"], ["?", "this list"],
+]);
+
+const MOUSE = /** @type {[string, string][]} */ ([
+	["Drag", "choose a range"], ["Shift Drag", "choose one to compare it with"],
+	["Click", "what it was, with its stack"], ["Ctrl Wheel", "zoom"], ["Shift Wheel", "earlier, later"],
 ]);
 
 export class Shell {
@@ -264,6 +270,7 @@ export class Shell {
 		for (const slot of [this.axis, this.moment, ...this.tabs])
 			if (slot.view?.keys)
 				groups.push([slot.place.label, slot.view.keys]);
+		groups.push(["Mouse on the time axis", MOUSE]);
 		return groups;
 	}
 
@@ -280,6 +287,8 @@ export class Shell {
 			openHelp(this.keys());
 		else if (event.key === "Escape")
 			this.goBack();
+		else if (event.key.toLowerCase() === "r")
+			this.app.store.set({ [event.shiftKey ? "range2" : "range"]: { ...this.app.store.state.view } });
 		else if (tab)
 			this.app.store.set({ tab: tab.place.id });
 		else
@@ -291,7 +300,7 @@ export class Shell {
 		if (this.app.store.state.moment !== null)
 			this.app.store.set({ moment: null });
 		else
-			this.app.store.set({ range: null });
+			this.app.store.set({ range: null, range2: null });
 	}
 }
 
