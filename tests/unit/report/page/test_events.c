@@ -340,6 +340,91 @@ static void requests(void **state)
 	made_trace_remove(&t);
 }
 
+/* --- messages, connections --- */
+
+static void add_message(struct made_trace *t, uint64_t time, uint32_t kind, const char *from,
+			const char *to, uint32_t number)
+{
+	struct ebt_wire_dbus_message *row = ebt_record_begin(&t->record, EBT_T_dbus_message, time);
+	const bool call = kind == EBT_V_dbus_message_kind_call;
+
+	row->bus = 1;
+	row->kind = kind;
+	row->size = 100;
+	row->serial = call ? number : 1000 + number;
+	row->reply_serial = call ? 0 : number;
+	ebt_record_str(&t->record, offsetof(struct ebt_wire_dbus_message, sender), from);
+	ebt_record_str(&t->record, offsetof(struct ebt_wire_dbus_message, destination), to);
+	if (call)
+		ebt_record_str(&t->record, offsetof(struct ebt_wire_dbus_message, member), "Do");
+	made_trace_add(t);
+}
+
+/* A call lasts until its answer, wherever that is; what has none is open. */
+static void messages(void **state)
+{
+	enum { CALL = EBT_V_dbus_message_kind_call, RETURN = EBT_V_dbus_message_kind_return };
+	enum { ERROR = EBT_V_dbus_message_kind_error };
+	struct made_trace t;
+	struct read_events e;
+
+	(void)state;
+	made_trace_begin(&t, tasks);
+	add_message(&t, 2000000, CALL, ":1.1", "a", 1);
+	add_message(&t, 2001000, CALL, ":1.1", "a", 2);
+	add_message(&t, 2002000, CALL, ":1.2", "a", 1);
+	add_message(&t, 2003000, ERROR, "a", ":1.2", 1);
+	add_message(&t, 2004000, RETURN, "a", ":1.1", 1);
+	made_trace_finish(&t);
+	e = EVENTS(&t, "html", "--to", "2500ns");
+	assert_int_equal(e.n, 3);
+	expect_event(&e, 0, 0, 0, 4000, "Do", "call :1.1 -> a  .Do", 100, 0);
+	expect_event(&e, 1, 0, 1000, 0, "Do", "call :1.1 -> a  .Do", 100, 2);
+	expect_event(&e, 2, 0, 2000, 1000, "Do", "call :1.2 -> a  .Do", 100, 1);
+	free_events(&e);
+	made_trace_remove(&t);
+}
+
+static void add_connection(struct made_trace *t, uint64_t time, uint32_t kind, uint64_t cookie)
+{
+	struct ebt_wire_net_connection *row =
+		ebt_record_begin(&t->record, EBT_T_net_connection, time);
+
+	row->task = 10;
+	row->kind = kind;
+	row->cookie = cookie;
+	row->latency = 500;
+	made_trace_add(t);
+}
+
+static void connections(void **state)
+{
+	struct ebt_wire_net_end *end;
+	struct made_trace t;
+	struct read_events e;
+
+	(void)state;
+	made_trace_begin(&t, tasks);
+	add_connection(&t, 2000000, EBT_V_net_connection_kind_connect, 1);
+	add_connection(&t, 2001000, EBT_V_net_connection_kind_there, 2);
+	end = ebt_record_begin(&t.record, EBT_T_net_end, 2005000);
+	end->task = 10;
+	end->cookie = 1;
+	end->duration = 5000;
+	end->bytes_sent = 30;
+	end->bytes_resent = 10;
+	end->bytes_received = 5;
+	made_trace_add(&t);
+	made_trace_finish(&t);
+	e = EVENTS(&t, "html");
+	assert_int_equal(e.n, 2);
+	expect_event(&e, 0, 0, -500, 5500, "connect",
+		     "?:0 -> ?:0, made in 500 ns, sent 20 B, received 5 B", 25, 0);
+	expect_event(&e, 1, 0, 1000, 4000, "there", "?:0 -> ?:0, made in 500 ns", 0, 2);
+	free_events(&e);
+	made_trace_remove(&t);
+}
+
 /* --- counters --- */
 
 static void define(struct made_trace *t, uint32_t counter, uint32_t kind, const char *name)
@@ -492,6 +577,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls),       cmocka_unit_test(filters),
 		cmocka_unit_test(strangers),   cmocka_unit_test(requests),
+		cmocka_unit_test(messages),    cmocka_unit_test(connections),
 		cmocka_unit_test(points),      cmocka_unit_test(near_ones),
 		cmocka_unit_test(all_of_them),
 	};
