@@ -138,7 +138,8 @@ void text_hex_bytes(struct text *text, struct ebt_str bytes)
 
 int text_compare(struct ebt_str a, struct ebt_str b)
 {
-	int c = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
+	const size_t len = a.len < b.len ? a.len : b.len;
+	const int c = len ? memcmp(a.data, b.data, len) : 0;
 
 	return c ? c : ebt_compare(a.len, b.len);
 }

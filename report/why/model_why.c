@@ -181,6 +181,8 @@ static void merge_causes(struct why *why)
 {
 	size_t n = 0;
 
+	if (!why->n_causes)
+		return;
 	qsort(why->causes, why->n_causes, sizeof(*why->causes), compare_keys);
 	for (size_t i = 0; i < why->n_causes; i++) {
 		const struct why_cause *cause = &why->causes[i];
@@ -643,7 +645,8 @@ struct ebt_error *why_create(struct trace *trace, const struct why_options *opti
 	if (err)
 		return err;
 	merge_causes(why);
-	qsort(why->causes, why->n_causes, sizeof(*why->causes), compare_ns);
+	if (why->n_causes)
+		qsort(why->causes, why->n_causes, sizeof(*why->causes), compare_ns);
 	*ret = take_ptr(why);
 	return NULL;
 }

@@ -66,20 +66,13 @@ static struct ebt_str name_of(const struct words *w, uint32_t id)
 
 /* --- joining --- */
 
-static int compare_strs(struct ebt_str a, struct ebt_str b)
-{
-	int ret = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
-
-	return ret ? ret : ebt_compare(a.len, b.len);
-}
-
 static int compare_what(const void *a, const void *b)
 {
 	const struct said *x = a, *y = b;
 
 	return ebt_compare(x->first->kind, y->first->kind) ?:
 	       ebt_compare(x->first->what, y->first->what) ?:
-	       compare_strs(x->comm, y->comm) ?: compare_strs(x->other, y->other);
+	       text_compare(x->comm, y->comm) ?: text_compare(x->other, y->other);
 }
 
 static int compare_said(const void *a, const void *b)
@@ -282,7 +275,7 @@ struct alone {
 
 static int compare_comms(const void *a, const void *b)
 {
-	return compare_strs(((const struct alone *)a)->comm, ((const struct alone *)b)->comm);
+	return text_compare(((const struct alone *)a)->comm, ((const struct alone *)b)->comm);
 }
 
 static int compare_alone(const void *a, const void *b)
