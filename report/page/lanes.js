@@ -30,7 +30,7 @@ import { GroupRuns } from "./group_runs.js";
 export const GROUP_HEIGHT = 24;
 export const SPAN_HEIGHT = 16;
 export const LANE_GAP = 2; // above and below each lane
-const EVENT_HEIGHT = 14;
+const EVENT_HEIGHT = 16;
 const LOW_HEIGHT = 8; // of many rows
 const TICK_HEIGHT = 6; // of short events
 const FEW_ROWS = 3;
@@ -169,9 +169,9 @@ export class Lanes {
 			return;
 		for (const track of tracks)
 			this.add({ kind: "track", label: track.name || track.kind,
-				note: track.name && track.name !== track.kind ? track.kind : "",
+				note: track.name.includes(track.kind) ? "" : track.kind,
 				tracks: [track], depth: 1 },
-			this.rowsHeight([track]) + 2 * LANE_GAP);
+			Math.max(SPAN_HEIGHT, trackHeight(track)) + 2 * LANE_GAP);
 	}
 
 	addPins() {
