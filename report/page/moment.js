@@ -5,6 +5,7 @@ import { el, fill, put, bar, button, isTyping } from "./dom.js";
 import { duration, timeText, count, percent } from "./text.js";
 import { commandLine, commandBox } from "./command.js";
 import { reasonText, pathVerb } from "./path.js";
+import { goToTime, showTime } from "./places.js";
 import { lowerBound } from "./model.js";
 import { spansOf, stateAt } from "./spans.js";
 import { KIND_ROOT, NODE_INLINED } from "./tree.js";
@@ -57,19 +58,7 @@ function factList(...rows) {
 
 /** A time that leads there. @param {App} app @param {number} time */
 function timeLink(app, time) {
-	return button(timeText(time) + " s", () => showTime(app, time), { class: "link" });
-}
-
-/** Has a time in view, in the middle if it was outside. @param {App} app @param {number} time */
-export function showTime(app, time) {
-	const { model, store } = app, { view } = store.state;
-	const length = view.to - view.from;
-
-	if (time >= view.from && time <= view.to)
-		return;
-	const from = Math.max(model.from, Math.min(model.to - length, time - length / 2));
-
-	store.set({ view: { from, to: from + length } });
+	return button(timeText(time) + " s", () => goToTime(app, time), { class: "link" });
 }
 
 /** A thread that leads to what it did then. @param {App} app @param {number} thread @param {number} time */
@@ -90,9 +79,9 @@ function lineText(model, node) {
 	return nodes.line[node] ? (file ? file + ":" : "line ") + nodes.line[node] : file;
 }
 
-/** Functions, the innermost first. @param {Model} model @param {number} node */
-function createStack(model, node) {
-	const nodes = model.get("nodes"), funcs = model.get("funcs");
+/** Functions, the innermost first; each can be chosen for all views. @param {App} app @param {number} node */
+function createStack(app, node) {
+	const { model, store } = app, nodes = model.get("nodes"), funcs = model.get("funcs");
 	const list = el("ol", { class: "stack" });
 	let left = MOST_FRAMES;
 
@@ -100,10 +89,11 @@ function createStack(model, node) {
 		return el("p", { class: "muted" }, "No stack was recorded.");
 	// The outermost is the name of the process.
 	for (let at = node; at && left && funcs.kind[nodes.func[at]] !== KIND_ROOT; at = nodes.parent[at], left--) {
+		const func = nodes.func[at];
 		const where = [model.string(funcs.object[nodes.func[at]]), lineText(model, at),
 			nodes.flags[at] & NODE_INLINED ? "inlined" : ""].filter(Boolean).join(", ");
 
-		list.append(el("li", null, el("bdi", { class: "frame-name" }, model.nodeName(at) || "?"),
+		list.append(el("li", null, el("bdi", null, button(model.nodeName(at) || "?", () => store.set({ frame: func }), { class: "link frame-name" })),
 			where ? el("bdi", { class: "frame-where" }, where) : null));
 	}
 	return left ? list : el("div", null, list, el("p", { class: "muted" }, "… and more"));
@@ -251,7 +241,7 @@ function createSpell(app, moment, row) {
 		createPhases(model, it, moment.time ?? it.from),
 		titledPart("System calls meanwhile", createCalls(app, thread, it.from, it.to)),
 		titledPart("What ran", createRan(app, thread, it.runs, it.to)),
-		titledPart(spells.off_ns[row] ? "Where it waited" : "Where it stopped", createStack(model, spells.node[row])),
+		titledPart(spells.off_ns[row] ? "Where it waited" : "Where it stopped", createStack(app, spells.node[row])),
 		titledPart("The same on a terminal", commandBox(commandLine(app, "wall", { range: it, tid }))));
 }
 
@@ -272,7 +262,7 @@ function createEvent(app, row) {
 			["Result", flags & EVENT_FAILED ? "failed" : null],
 			["With", events.other[row] ? threadLink(app, events.other[row] - 1, from) : null],
 			["Rows", flags & EVENT_TOGETHER ? count(events.count[row]) + " short ones together" : null]),
-		titledPart("Called from", events.node[row] ? createStack(model, events.node[row]) : null),
+		titledPart("Called from", events.node[row] ? createStack(app, events.node[row]) : null),
 		titledPart("The same on a terminal", commandBox(commandLine(app, TRACK_COMMANDS[track.kind] || "dump", { range: { from, to }, tid }))));
 }
 
@@ -291,7 +281,7 @@ function createPathStep(app, row) {
 			["Woken", spell < 0 ? null : createWaker(app, intervalOf(model, spell))]),
 		thread === null ? null : titledPart("System calls meanwhile", createCalls(app, thread, from, to)),
 		thread === null ? null : titledPart("What ran", createRan(app, thread, from, to)),
-		titledPart("Where it stopped", spell < 0 ? null : createStack(model, node)),
+		titledPart("Where it stopped", spell < 0 ? null : createStack(app, node)),
 		titledPart("The same on a terminal", commandBox(commandLine(app, "why --path", {}))),
 		tid === null ? null : commandBox(commandLine(app, "wall", { range: { from, to }, tid })));
 }
@@ -307,7 +297,7 @@ function createSample(app, row) {
 			["Stands for", duration(samples.weight[row])],
 			["Samples", samples.count[row] > 1 ? count(samples.count[row]) : null]),
 		thread === null ? null : titledPart("System calls meanwhile", createCalls(app, thread, time, time + 1)),
-		titledPart("Stack", createStack(model, samples.node[row])),
+		titledPart("Stack", createStack(app, samples.node[row])),
 		titledPart("The same on a terminal", commandBox(commandLine(app, "dump --table sample", {
 			range: { from: Math.max(0, time - half), to: time + half },
 			tid: thread === null ? null : model.get("threads").tid[thread],

@@ -4,7 +4,7 @@ import { el, fill, put, button, keepFocus } from "./dom.js";
 import { count, duration, timeText } from "./text.js";
 import { chosenCommand, commandBox } from "./command.js";
 import { rangeText } from "./header.js";
-import { showTime } from "./moment.js";
+import { goToTime } from "./places.js";
 import {
 	flattenRows, isNumber, keepRows, mergeSlices, nestRows, rangeOfSlices, sortRows, tableId, tablesOf, valueText,
 } from "./tabledata.js";
@@ -221,16 +221,6 @@ class TableView {
 			cell.style.paddingInlineStart = 8 + 16 * Math.min(depth, 24) + "px";
 		return cell;
 	}
-}
-
-/** Has a time in view with a hundredth of the recording around it. @param {App} app @param {number} time */
-function goToTime(app, time) {
-	const { model, store } = app, room = (model.to - model.from) / 200;
-
-	if (store.state.view.to - store.state.view.from > 4 * room)
-		store.set({ view: { from: Math.max(model.from, time - room), to: Math.min(model.to, time + room) } });
-	else
-		showTime(app, time);
 }
 
 /** @param {Table} table */
