@@ -64,6 +64,10 @@ export class Axis {
 	listen() {
 		new ResizeObserver(() => this.resize()).observe(this.scroller);
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
+		matchMedia("print").addEventListener("change", () => {
+			this.painter.readColours(); // paper is white
+			this.frame();
+		});
 		this.scroller.addEventListener("scroll", () => this.request(), { passive: true });
 		this.canvas.addEventListener("keydown", (event) => onAxisKey(this, event));
 		document.addEventListener("keydown", (event) => {

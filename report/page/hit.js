@@ -131,6 +131,8 @@ function hitRow(p, row, hit) {
 
 /** Lines of a label and a text. @param {Painter} p @param {Hit} hit @returns {[string, string][]} */
 export function describe(p, hit) {
+	if (hit.kind === "lane" && hit.thread >= 0 && hit.time < p.view.from)
+		return describeThread(p, hit.thread);
 	if (hit.kind === "spell")
 		return describeSpell(p, hit);
 	if (hit.kind === "event")
@@ -142,6 +144,21 @@ export function describe(p, hit) {
 	if (hit.kind === "counter")
 		return describeCounter(p, hit);
 	return [];
+}
+
+/** Below its label. @param {Painter} p @param {number} thread @returns {[string, string][]} */
+function describeThread(p, thread) {
+	const { model } = p, threads = model.get("threads"), processes = model.get("processes");
+	const process = threads.process[thread] - 1;
+	/** @type {[string, string][]} */
+	const lines = [["", model.threadLabel(thread)]];
+
+	if (process >= 0) {
+		lines.push(["Process", model.processLabel(process)]);
+		if (processes.command[process])
+			lines.push(["Command", model.string(processes.command[process])]);
+	}
+	return [...lines, ["CPU time", duration(threads.cpu_ns[thread])]];
 }
 
 /** @param {number} from @param {number} to @returns {[string, string][]} */

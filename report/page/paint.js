@@ -57,7 +57,7 @@ export class AxisView {
 
 /** What would turn or break a line of text. @param {string} text */
 export function plainText(text) {
-	return text.slice(0, 300).replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+	return text.slice(0, 300).replace(/[\t\n\r]/g, " ").replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
 export class Painter {
