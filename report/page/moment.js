@@ -142,7 +142,7 @@ function createPhases(model, it, time) {
 	const cpu = spells.cpu[row] ? " on CPU " + (spells.cpu[row] - 1) : "";
 
 	return el("ul", { class: "bars phases" },
-		createPhase("blocked", waitText(model, row), spells.off_ns[row], whole, exact && time < it.ready),
+		createPhase("blocked", waitText(model, row), spells.off_ns[row], whole, exact && time >= it.from && time < it.ready),
 		createPhase("runnable", queueText(model, it), spells.queue_ns[row], whole, exact && time >= it.ready && time < it.runs),
 		createPhase("running", "ran" + cpu, spells.run_ns[row], whole, exact && time >= it.runs));
 }
@@ -198,7 +198,7 @@ function callText(model, row) {
 	const events = model.get("events");
 	const name = model.string(events.name[row]), detail = model.string(events.detail[row]);
 
-	return detail.startsWith(name) ? detail : name + (detail ? " " + detail : "");
+	return name + (detail && !detail.startsWith("(") ? " " : "") + detail;
 }
 
 /**
@@ -245,6 +245,16 @@ function createSpell(app, moment, row) {
 		titledPart("The same on a terminal", commandBox(commandLine(app, "wall", { range: it, tid }))));
 }
 
+/** Where a thread waited within a time, if it did in the middle of it. @param {App} app @param {number} thread @param {number} from @param {number} to */
+function createWaits(app, thread, from, to) {
+	const { model } = app, row = spellAt(model, thread, (from + to) / 2), spells = model.get("spells");
+
+	if (row < 0 || !spells.off_ns[row] || intervalOf(model, row).from < from)
+		return null;
+	return el("div", null, createPhases(model, intervalOf(model, row), -1),
+		titledPart("Where it waited", createStack(app, spells.node[row])));
+}
+
 /** @param {App} app @param {number} row */
 function createEvent(app, row) {
 	const { model } = app, events = model.get("events"), track = model.head.tracks?.[events.track[row]] || {};
@@ -262,7 +272,8 @@ function createEvent(app, row) {
 			["Result", flags & EVENT_FAILED ? "failed" : null],
 			["With", events.other[row] ? threadLink(app, events.other[row] - 1, from) : null],
 			["Rows", flags & EVENT_TOGETHER ? count(events.count[row]) + " short ones together" : null]),
-		titledPart("Called from", events.node[row] ? createStack(app, events.node[row]) : null),
+		events.node[row] ? titledPart("Called from", createStack(app, events.node[row])) :
+			thread === null ? null : createWaits(app, thread, from, to),
 		titledPart("The same on a terminal", commandBox(commandLine(app, TRACK_COMMANDS[track.kind] || "dump", { range: { from, to }, tid }))));
 }
 
