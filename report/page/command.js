@@ -71,7 +71,6 @@ export function commandBox(text) {
 
 	box.className = "command";
 	code.textContent = text;
-	code.tabIndex = 0;
 	box.append(code, copy);
 	return box;
 }
