@@ -130,8 +130,13 @@ export class Axis {
 	}
 
 	makeLanes() {
+		const { painter, lanes } = this, focused = lanes.list[painter.focus];
+
 		this.stale = false;
-		this.lanes.build(this.app.store.state, this.folding);
+		lanes.build(this.app.store.state, this.folding);
+		if (focused) // keys stay with the lane; of a pinned thread with the upper one
+			painter.focus = lanes.list.findIndex((lane) => lane.kind === focused.kind &&
+				lane.index === focused.index && lane.key === focused.key && lane.label === focused.label);
 		this.spacer.style.height = Math.max(0, this.lanes.height + this.painter.view.top -
 			this.painter.view.height) + "px";
 		this.table.update();
@@ -391,7 +396,6 @@ export class Axis {
 		if (at < 0 || to < 0 || to >= pins.length)
 			return;
 		[pins[at], pins[to]] = [pins[to], pins[at]];
-		this.painter.focus += step;
 		this.app.store.set({ pins });
 	}
 

@@ -94,6 +94,10 @@ async function keys() {
 	same(await state(page, "pins"), [first.thread], "P pins");
 	await page.keyboard.press("p");
 	same(await state(page, "pins"), [], "P unpins");
+	await set(page, { text: "", pins: [1, first.thread, 2] });
+	await page.keyboard.press("Shift+ArrowUp");
+	same(await state(page, "pins"), [first.thread, 1, 2], "Shift moves a pinned thread");
+	await set(page, { pins: [] });
 	for (const key of ["w", "w", "d", "ArrowLeft", "s"])
 		await page.keyboard.press(key);
 	await eventually(page, "the address has the view", () => location.hash.includes("view="));
