@@ -357,12 +357,29 @@ static int run_several(const struct options *options, struct trace *first)
 	return err ? fail(err) : s.status;
 }
 
+static struct ebt_error *run_alone(const struct options *options)
+{
+	_cleanup_(out_destroyp) struct out *out = NULL;
+	struct report report = { .command = options->command, .options = options };
+	struct ebt_error *err = out_create(options, NULL, &out);
+
+	if (err)
+		return err;
+	report.out = out;
+	return options->command->fn(&report);
+}
+
 /* The exit status. */
 static int run(const struct options *options)
 {
 	_cleanup_(trace_closep) struct trace *trace = NULL;
-	struct ebt_error *err = check_terminal(options) ?: trace_open(options, &trace);
+	struct ebt_error *err = check_terminal(options);
 
+	if (!err && options->command->flags & COMMAND_OPENS) {
+		err = run_alone(options);
+		return err ? fail(err) : 0;
+	}
+	err = err ?: trace_open(options, &trace);
 	if (!err && trace_n_hosts(trace) && !options->host &&
 	    !(options->command->flags & COMMAND_ALL_HOSTS))
 		return run_several(options, trace);

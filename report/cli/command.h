@@ -63,6 +63,8 @@ enum {
 	COMMAND_ALL_ROWS = 1 << 15,
 	/* The page of `ebreport html` has no table of it: it has that in other parts. */
 	COMMAND_NOT_IN_PAGE = 1 << 16,
+	/* It opens FILE itself, which may be a folder: report.trace is NULL. */
+	COMMAND_OPENS = 1 << 17,
 };
 
 /* What a command is about: which source records it, and into which tables. */

@@ -8,9 +8,11 @@
 
 #include "report/page.html.inc"
 
-static const char policy[] =
-	"default-src 'none'; script-src '" PAGE_SCRIPT_HASH "'; style-src '" PAGE_STYLE_HASH
-	"'; img-src data:; base-uri 'none'; form-action 'none'";
+#define POLICY                                                                               \
+	"default-src 'none'; script-src '" PAGE_SCRIPT_HASH "'; style-src '" PAGE_STYLE_HASH \
+	"'; img-src data:; base-uri 'none'; form-action 'none'"
+static const char policy[] = POLICY;
+const char page_served_policy[] = POLICY "; connect-src 'self'; frame-ancestors 'none'";
 
 static struct ebt_error *put_section(FILE *f, const struct page_rows *section, size_t number)
 {
@@ -47,19 +49,78 @@ static struct ebt_error *put_data(FILE *f, struct page *const *pages, size_t n)
 	return NULL;
 }
 
+static void put_begin(FILE *f)
+{
+	fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+	      f);
+}
+
+static void put_body(FILE *f)
+{
+	fprintf(f, "<title>ebreport</title>\n<style>%s</style>\n</head>\n<body>\n%s", page_style,
+		page_body);
+}
+
+static void put_end(FILE *f)
+{
+	fprintf(f, "<script type=\"module\">%s</script>\n</body>\n</html>\n", page_script);
+}
+
 struct ebt_error *page_write(FILE *f, struct page *const *pages, size_t n)
 {
 	struct ebt_error *err;
 
-	fprintf(f,
-		"<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-		"<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n"
-		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-		"<title>ebreport</title>\n<style>",
-		policy);
-	fprintf(f, "%s</style>\n</head>\n<body>\n%s", page_style, page_body);
+	put_begin(f);
+	fprintf(f, "<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n", policy);
+	put_body(f);
 	err = put_data(f, pages, n);
 	if (!err)
-		fprintf(f, "<script type=\"module\">%s</script>\n</body>\n</html>\n", page_script);
+		put_end(f);
 	return err;
+}
+
+void page_write_served(FILE *f, const char *kind)
+{
+	put_begin(f);
+	fputs("<link rel=\"icon\" href=\"data:,\">\n", f); /* else a browser asks for one */
+	put_body(f);
+	fprintf(f, "<script type=\"application/json\" id=\"head\">{\"server\": \"%s\"}</script>\n",
+		kind);
+	put_end(f);
+}
+
+static void put_length(FILE *f, size_t len)
+{
+	const unsigned char bytes[] = { (unsigned char)len, (unsigned char)(len >> 8),
+					(unsigned char)(len >> 16), (unsigned char)(len >> 24) };
+
+	fwrite(bytes, 1, sizeof(bytes), f);
+}
+
+struct ebt_error *page_write_data(FILE *f, const struct page *page)
+{
+	static const char begin[] = "{\"traces\": [", end[] = "]}";
+
+	put_length(f, strlen(begin) + page->head_len + strlen(end));
+	fputs(begin, f);
+	fwrite(page->head, 1, page->head_len, f);
+	fputs(end, f);
+	for (size_t i = 0; i < page->n_sections; i++) {
+		_cleanup_free_ unsigned char *packed = NULL;
+		struct ebt_error *err;
+		size_t len;
+
+		if (!page_rows_n(page->sections[i]))
+			continue;
+		err = page_rows_pack(page->sections[i], &packed, &len);
+		if (err)
+			return err;
+		if (len > UINT32_MAX)
+			return ebt_error_create(EBT_ERR_LIMIT, "section %s is too large",
+						page_rows_name(page->sections[i]));
+		put_length(f, len);
+		fwrite(packed, 1, len, f);
+	}
+	return NULL;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Puts the page together. `globalThis.ebreportPage` is for tests: what the page holds and shows.
-import { embeddedProvider } from "./provider.js";
+import { openProvider } from "./served.js";
 import { openModels, loadNames } from "./model.js";
 import { Store, correctState } from "./state.js";
 import { Shell, showFailure } from "./shell.js";
@@ -59,7 +59,13 @@ async function start() {
 			"Chromium 80, Firefox 113, Safari 16.4 and later have it.");
 		return;
 	}
-	const models = await openModels(embeddedProvider());
+	const provider = await openProvider();
+
+	if (!provider) {
+		document.documentElement.dataset.ready = "1";
+		return;
+	}
+	const models = await openModels(provider);
 	const model = models[chosenTrace(models.length)];
 	const store = new Store(initialState(model), (patch) => correctState(patch, model));
 	const app = { model, models, store };

@@ -121,4 +121,12 @@ struct ebt_error *page_put_strings(struct page *page);
 /* The document; of one trace, or of two that are compared. */
 struct ebt_error *page_write(FILE *f, struct page *const *pages, size_t n);
 
+/* For a server. The document without data, whose script asks for it; kind: a word that tells it of
+ * what. Its policy is for a header of HTTP. */
+void page_write_served(FILE *f, const char *kind);
+extern const char page_served_policy[];
+/* The data: the head, and then what each section is that has rows, in their order in the head:
+ * compressed by gzip. Before each of these stands its length, 4 bytes, little endian. */
+struct ebt_error *page_write_data(FILE *f, const struct page *page);
+
 #endif

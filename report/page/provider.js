@@ -42,3 +42,36 @@ export function embeddedProvider() {
 		},
 	};
 }
+
+/**
+ * What a server has sent of one trace (page_write_data()): the head, and sections in its order,
+ * each behind its length.
+ * @param {Uint8Array} sent @returns {Provider}
+ */
+export function sentProvider(sent) {
+	const lengths = new DataView(sent.buffer, sent.byteOffset, sent.byteLength);
+	let at = 0;
+	const next = () => {
+		const from = at + 4;
+
+		at = from + lengths.getUint32(at, true);
+		if (at > sent.length)
+			throw new Error("the server's answer is cut short");
+		return sent.subarray(from, at);
+	};
+	const head = JSON.parse(new TextDecoder().decode(next()));
+	/** @type {Map<string, Uint8Array>} */
+	const sections = new Map();
+
+	for (const name of Object.keys(head.traces[0].sections))
+		sections.set(name, next());
+	return {
+		head: async () => head,
+		section: async (_trace, name) => {
+			const packed = sections.get(name) || new Uint8Array();
+
+			sections.delete(name); // decoded once
+			return gunzip(packed);
+		},
+	};
+}
