@@ -35,9 +35,8 @@ async function accessible() {
 	}
 }
 
-/** Of two traces, and one that has losses, warnings and nothing to say. */
 async function accessibleOthers() {
-	for (const name of Object.keys(setting.pages).filter((key) => key !== "work")) {
+	for (const name of Object.keys(setting.pages)) {
 		const page = await open(name);
 
 		await everyView(page, name);
@@ -170,4 +169,5 @@ async function structure() {
 	await page.context().close();
 }
 
-await run(accessible, accessibleOthers, themes, narrow, paper, focus, structure);
+/** Pages of two traces, and of one that has something to warn of, are looked at by a test of their own. */
+await run(...(setting.pages.work ? [accessible, themes, narrow, paper, focus, structure] : [accessibleOthers]));
