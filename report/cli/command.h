@@ -86,6 +86,9 @@ struct command {
 	size_t min_words, max_words; /* how many of them */
 	/* Without -o it writes to FILE with this in the place of ".ebt". NULL: standard output. */
 	const char *ending;
+	/* Own options without a value: with each of them the page of `ebreport html` has its tables
+	 * once more. Ends with NULL; or NULL. */
+	const char *const *page_options;
 	/* Where it gets no row of these tables, the user is told why. NULL: that is an answer, or
 	 * the command tells it itself. */
 	const struct command_subject *subject;

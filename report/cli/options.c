@@ -394,7 +394,7 @@ void options_deinit(struct options *options)
 }
 
 struct ebt_error *options_of(const struct options *options, const struct command *command,
-			     struct options *ret)
+			     const char *name, struct options *ret)
 {
 	*ret = *options;
 	ret->command = command;
@@ -406,7 +406,11 @@ struct ebt_error *options_of(const struct options *options, const struct command
 	ret->sort = ret->columns = NULL;
 	ret->top = 0;
 	ret->values = calloc(own_index(command, NULL) + 1, sizeof(*ret->values));
-	return ret->values ? NULL : &ebt_enomem;
+	if (!ret->values)
+		return &ebt_enomem;
+	if (name)
+		own(ret, name)->set = true;
+	return NULL;
 }
 
 static void put_prose(FILE *to, const char *text, size_t len, int column)

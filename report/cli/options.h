@@ -92,9 +92,10 @@ struct options {
 struct ebt_error *options_parse(int argc, char **argv, struct options *ret);
 void options_deinit(struct options *options);
 /* Those of another command on the same file: filters and what says how to find names are the same,
- * and none is its own. Everything but ret->values, which free() frees, belongs to `options`. */
+ * and of its own it has the one of that name, which takes no value; NULL: none. Everything but
+ * ret->values, which free() frees, belongs to `options`. */
 struct ebt_error *options_of(const struct options *options, const struct command *command,
-			     struct options *ret);
+			     const char *name, struct options *ret);
 
 /* Values of the command's own options, by name; not given, where it has no such option. */
 bool options_flag(const struct options *options, const char *name);

@@ -172,4 +172,5 @@ const struct command command_marks = {
 	.summary = "what programs say that they do, and what probes see",
 	.help = help,
 	.options = marks_options,
+	.page_options = (const char *const[]){ "summary", NULL },
 };

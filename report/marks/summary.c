@@ -95,21 +95,22 @@ static struct ebt_error *fill(struct mark_summary *s)
 }
 
 /* The first column is of processes, and so are the last two. */
-#define SUMMARY(X)                                                                                 \
-	X("process", "PROCESS", OUT_STRING, out_str(text_str(&process)), OUT_TEXT_ONLY | OUT_FLEX) \
-	X("group", "GROUP", OUT_STRING, out_cstr(name->group), OUT_FLEX)                           \
-	X("name", "NAME", OUT_STRING, out_cstr(name->name), OUT_FLEX)                              \
-	X("count", "COUNT", OUT_U64, out_u64(group->count))                                        \
-	X("sum_ns", "TOTAL", OUT_DURATION, out_u64_if(!blank, f.sum), OUT_SORT)                    \
-	X("min_ns", "MIN", OUT_DURATION, out_u64_if(f.n, f.min), OUT_OPTIONAL)                     \
-	X("mean_ns", "AVG", OUT_DURATION, out_u64_if(f.n, f.mean), OUT_OPTIONAL)                   \
-	X("median_ns", "P50", OUT_DURATION, out_u64_if(f.n, f.median))                             \
-	X("p90_ns", "P90", OUT_DURATION, out_u64_if(f.n, f.p90))                                   \
-	X("p99_ns", "P99", OUT_DURATION, out_u64_if(f.n, f.p99))                                   \
-	X("max_ns", "MAX", OUT_DURATION, out_u64_if(f.n, f.max))                                   \
-	X("open_count", "OPEN", OUT_U64, out_u64(group->open))                                     \
-	X("pid", NULL, OUT_U64, out_pid(group->task), OUT_DETAIL)                                  \
-	X("comm", NULL, OUT_STRING, group->task ? out_str(comm) : out_null(), OUT_DETAIL)
+#define SUMMARY(X)                                                                 \
+	X("process", "PROCESS", OUT_STRING, out_str(text_str(&process)),           \
+	  OUT_TEXT_ONLY | OUT_FLEX | OUT_KEY)                                      \
+	X("group", "GROUP", OUT_STRING, out_cstr(name->group), OUT_FLEX | OUT_KEY) \
+	X("name", "NAME", OUT_STRING, out_cstr(name->name), OUT_FLEX | OUT_KEY)    \
+	X("count", "COUNT", OUT_U64, out_u64(group->count))                        \
+	X("sum_ns", "TOTAL", OUT_DURATION, out_u64_if(!blank, f.sum), OUT_SORT)    \
+	X("min_ns", "MIN", OUT_DURATION, out_u64_if(f.n, f.min), OUT_OPTIONAL)     \
+	X("mean_ns", "AVG", OUT_DURATION, out_u64_if(f.n, f.mean), OUT_OPTIONAL)   \
+	X("median_ns", "P50", OUT_DURATION, out_u64_if(f.n, f.median))             \
+	X("p90_ns", "P90", OUT_DURATION, out_u64_if(f.n, f.p90))                   \
+	X("p99_ns", "P99", OUT_DURATION, out_u64_if(f.n, f.p99))                   \
+	X("max_ns", "MAX", OUT_DURATION, out_u64_if(f.n, f.max), OUT_PEAK)         \
+	X("open_count", "OPEN", OUT_U64, out_u64(group->open))                     \
+	X("pid", NULL, OUT_U64, out_pid(group->task), OUT_DETAIL | OUT_KEY)        \
+	X("comm", NULL, OUT_STRING, group->task ? out_str(comm) : out_null(), OUT_DETAIL | OUT_KEY)
 
 static const struct out_column columns[] = { SUMMARY(OUT_COLUMN) };
 #define N_COLUMNS	  (sizeof(columns) / sizeof(columns[0]))

@@ -42,6 +42,7 @@ struct texts {
 struct tables {
 	struct page *page;
 	const struct command *command; /* that is at work */
+	const char *option;	       /* with this one of its own; or NULL */
 	struct options options;	       /* of it */
 	struct trace *trace;	       /* as it sees it */
 	struct table **list;	       /* those of the command begin at first */
@@ -162,13 +163,35 @@ static void put_rows(const struct tables *t, struct json *json, const struct out
 	json_end(json);
 }
 
+/* As people type it. */
+static void name_command(const struct tables *t, char *to, size_t size)
+{
+	snprintf(to, size, "%s%s%s", t->command->name, t->option ? " --" : "",
+		 t->option ? t->option : "");
+}
+
+static const char *summary_of(const struct tables *t)
+{
+	static const char instead[] = "instead: ";
+
+	for (const struct option_def *def = t->command->options; t->option && def->name; def++) {
+		if (!strcmp(def->name, t->option))
+			return def->help +
+			       (strncmp(def->help, instead, strlen(instead)) ? 0 : strlen(instead));
+	}
+	return t->command->summary;
+}
+
 static void put_head(const struct tables *t, struct json *json, const struct out_table *table)
 {
 	const char *title = table->title ? table->title + strspn(table->title, "\n") : "";
 
-	json_put(json, "command", cstr, t->command->name);
+	char command[80];
+
+	name_command(t, command, sizeof(command));
+	json_put(json, "command", cstr, command);
 	json_put(json, "key", cstr, table->key);
-	json_put(json, "summary", cstr, t->command->summary);
+	json_put(json, "summary", cstr, summary_of(t));
 	if (*title)
 		json_put(json, "title", cstr, title);
 	for (size_t i = 0; i < table->n_columns; i++) {
@@ -296,7 +319,8 @@ static void end_run(struct tables *t)
 static struct ebt_error *run(struct tables *t, uint64_t interval_ns,
 			     const struct out_capture *capture)
 {
-	struct ebt_error *err = options_of(t->page->report->options, t->command, &t->options);
+	struct ebt_error *err =
+		options_of(t->page->report->options, t->command, t->option, &t->options);
 
 	if (err)
 		return err;
@@ -327,9 +351,10 @@ static struct ebt_error *add_text(struct texts *texts, char *text)
 
 static struct ebt_error *add_note(struct tables *t, const char *message)
 {
-	char *text;
+	char command[80], *text;
 
-	if (asprintf(&text, "%s: %s", t->command->name, message) < 0)
+	name_command(t, command, sizeof(command));
+	if (asprintf(&text, "%s: %s", command, message) < 0)
 		text = NULL;
 	return add_text(&t->notes, text);
 }
@@ -439,15 +464,26 @@ static struct ebt_error *finish_table(struct tables *t, struct table *table)
 	return err ? err : failed ? &ebt_enomem : NULL;
 }
 
-static struct ebt_error *put_command(struct tables *t, const struct command *command)
+static struct ebt_error *put_tables(struct tables *t, const struct command *command,
+				    const char *option)
 {
 	struct ebt_error *err;
 
 	t->command = command;
+	t->option = option;
 	t->first = t->n;
 	err = run_whole(t) ?: run_slices(t);
 	for (size_t i = t->first; !err && i < t->n; i++)
 		err = finish_table(t, t->list[i]);
+	return err;
+}
+
+static struct ebt_error *put_command(struct tables *t, const struct command *command)
+{
+	struct ebt_error *err = put_tables(t, command, NULL);
+
+	for (const char *const *option = command->page_options; !err && option && *option; option++)
+		err = put_tables(t, command, *option);
 	return err;
 }
 

@@ -374,4 +374,5 @@ const struct command command_sched = {
 	.elsewhere = "timehist runqlat",
 	.help = help,
 	.options = sched_options,
+	.page_options = (const char *const[]){ "irq", NULL },
 };

@@ -24,22 +24,22 @@ struct irq_view {
 	struct nameless nameless;
 };
 
-#define IRQS(X)                                                                    \
-	X("cpu", "CPU", OUT_U64, out_u64(stat->cpu))                               \
-	X("kind", "KIND", OUT_STRING, out_cstr(text_get(&kind)))                   \
-	X("number", NULL, OUT_U64, out_u64(stat->number), OUT_DETAIL)              \
-	X("name", "NAME", OUT_STRING, out_str(text_str(&name)), OUT_FLEX)          \
-	X("count", "COUNT", OUT_U64, out_u64(self->count))                         \
-	X("total_ns", "TOTAL", OUT_DURATION, out_u64(self->sum), OUT_SORT)         \
-	X("percent", "CPU-%", OUT_PERCENT,                                         \
-	  out_f64(v->span_ns > 0 ? 100 * (double)self->sum / v->span_ns : 0))      \
-	X("taken_ns", "TAKEN", OUT_DURATION, out_u64(stat->busy_ns))               \
-	X("avg_ns", "AVG", OUT_DURATION, out_average(self))                        \
-	X("p99_ns", "P99", OUT_DURATION, out_percentile(self, 99))                 \
-	X("max_ns", "MAX", OUT_DURATION, out_maximum(self))                        \
-	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(stat->max_at_ns), OUT_OPTIONAL) \
-	X("delay_avg_ns", "DELAY", OUT_DURATION, out_average(delay), OUT_OPTIONAL) \
-	X("delay_max_ns", NULL, OUT_DURATION, out_maximum(delay), OUT_DETAIL)
+#define IRQS(X)                                                                       \
+	X("cpu", "CPU", OUT_U64, out_u64(stat->cpu), OUT_KEY)                         \
+	X("kind", "KIND", OUT_STRING, out_cstr(text_get(&kind)), OUT_KEY)             \
+	X("number", NULL, OUT_U64, out_u64(stat->number), OUT_DETAIL | OUT_KEY)       \
+	X("name", "NAME", OUT_STRING, out_str(text_str(&name)), OUT_FLEX | OUT_KEY)   \
+	X("count", "COUNT", OUT_U64, out_u64(self->count), OUT_ADDS)                  \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(self->sum), OUT_SORT | OUT_ADDS) \
+	X("percent", "CPU-%", OUT_PERCENT,                                            \
+	  out_f64(v->span_ns > 0 ? 100 * (double)self->sum / v->span_ns : 0))         \
+	X("taken_ns", "TAKEN", OUT_DURATION, out_u64(stat->busy_ns), OUT_ADDS)        \
+	X("avg_ns", "AVG", OUT_DURATION, out_average(self))                           \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(self, 99))                    \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(self), OUT_PEAK)                 \
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(stat->max_at_ns), OUT_OPTIONAL)    \
+	X("delay_avg_ns", "DELAY", OUT_DURATION, out_average(delay), OUT_OPTIONAL)    \
+	X("delay_max_ns", NULL, OUT_DURATION, out_maximum(delay), OUT_DETAIL | OUT_PEAK)
 
 static struct ebt_error *put_irq(const struct irq_view *v, const struct irq_stat *stat)
 {
@@ -66,14 +66,14 @@ static struct ebt_error *put_irqs(const struct irq_view *v)
 			put_irq(v, &v->model->stats[i]));
 }
 
-#define FUNCTIONS(X)                                                          \
-	X("function", "FUNCTION", OUT_STRING, out_cstr(func->name), OUT_FLEX) \
-	X("kind", "KIND", OUT_STRING, out_cstr(kind))                         \
-	X("count", "COUNT", OUT_U64, out_u64(h->count))                       \
-	X("total_ns", "TOTAL", OUT_DURATION, out_u64(h->sum), OUT_SORT)       \
-	X("avg_ns", "AVG", OUT_DURATION, out_average(h))                      \
-	X("p99_ns", "P99", OUT_DURATION, out_percentile(h, 99))               \
-	X("max_ns", "MAX", OUT_DURATION, out_maximum(h))                      \
+#define FUNCTIONS(X)                                                                    \
+	X("function", "FUNCTION", OUT_STRING, out_cstr(func->name), OUT_FLEX | OUT_KEY) \
+	X("kind", "KIND", OUT_STRING, out_cstr(kind), OUT_KEY)                          \
+	X("count", "COUNT", OUT_U64, out_u64(h->count), OUT_ADDS)                       \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(h->sum), OUT_SORT | OUT_ADDS)      \
+	X("avg_ns", "AVG", OUT_DURATION, out_average(h))                                \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(h, 99))                         \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(h), OUT_PEAK)                      \
 	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(f->max_at_ns), OUT_OPTIONAL)
 
 static struct ebt_error *put_function(struct irq_view *v, const struct irq_function *f,
@@ -122,13 +122,14 @@ static int compare_tasks(const void *a, const void *b)
 	return ebt_compare(y->ns, x->ns) ?: ebt_compare(x->task->id, y->task->id);
 }
 
-#define TASKS(X)                                                                              \
-	X("tid", "TID", OUT_U64, out_u64(tasks[i].task->tid))                                 \
-	X("pid", "PID", OUT_U64, out_u64(tasks[i].task->pid))                                 \
-	X("comm", "COMM", OUT_STRING, out_str(names_task(v->names, tasks[i].task)), OUT_FLEX) \
-	X("irq_ns", "TAKEN", OUT_DURATION, out_u64(tasks[i].ns), OUT_SORT)                    \
-	X("count", "COUNT", OUT_U64, out_u64(tasks[i].count))                                 \
-	X("max_ns", "MAX", OUT_DURATION, out_u64(tasks[i].max_ns))
+#define TASKS(X)                                                                      \
+	X("tid", "TID", OUT_U64, out_u64(tasks[i].task->tid), OUT_KEY)                \
+	X("pid", "PID", OUT_U64, out_u64(tasks[i].task->pid), OUT_KEY)                \
+	X("comm", "COMM", OUT_STRING, out_str(names_task(v->names, tasks[i].task)),   \
+	  OUT_FLEX | OUT_KEY)                                                         \
+	X("irq_ns", "TAKEN", OUT_DURATION, out_u64(tasks[i].ns), OUT_SORT | OUT_ADDS) \
+	X("count", "COUNT", OUT_U64, out_u64(tasks[i].count), OUT_ADDS)               \
+	X("max_ns", "MAX", OUT_DURATION, out_u64(tasks[i].max_ns), OUT_PEAK)
 
 /* On a terminal only those from which most was taken. */
 static struct ebt_error *put_tasks(const struct irq_view *v)

@@ -29,7 +29,9 @@ MS = traces.MS
 # Tables that the made traces have to have slices of: nothing is compared by mistake.
 SLICED = {("syscalls", "rows"), ("block", "rows"), ("net", "rows"), ("net", "interfaces"), ("net", "totals"),
           ("wall", "rows"), ("sched", "rows"), ("sched", "cpus"), ("locks", "rows"), ("faults", "rows"),
-          ("cache", "rows"), ("counters", "rows"), ("dbus", "rows"), ("dbus", "signals"), ("mem", "rows")}
+          ("cache", "rows"), ("counters", "rows"), ("dbus", "rows"), ("dbus", "signals"), ("mem", "rows"),
+          ("sched --irq", "rows"), ("sched --irq", "irq_tasks"), ("sched --irq", "timers"), ("sched --irq", "works"),
+          ("marks --summary", "rows")}
 
 failures = 0
 
@@ -44,13 +46,12 @@ def fail(what, text):
 # --- traces ---
 
 def templates(kinds):
-    """By table, the first row of it that has a task."""
+    """By table, the first row of it; of somebody, if there is such a row."""
     found = {}
     with open(kinds, encoding="utf-8") as file:
-        for line in file:
-            match = re.match(r"\d+ (\w+) (.* task=\d.*|.*)$", line.rstrip("\n"))
-            if match and (" task=" not in match[2] or "task=-" not in match[2]):
-                found.setdefault(match[1], match[2])
+        for match in re.finditer(r"(?m)^\d+ (\w+) (.*)$", file.read()):
+            if " task=- " in " " + found.get(match[1], "task=- "):
+                found[match[1]] = match[2]
     return found
 
 
@@ -102,6 +103,12 @@ def other_rows(kinds, tasks, rng, n, span):
                                     "member": pick(['"Do"', '"Undo"'])}),
         lambda t: ("dbus_message", {"serial": 0, "reply_serial": some(1, 200), "kind": pick(["return", "error"]),
                                     "sender": '":1.8"', "destination": '":1.7"', "size": some(80, 900)}),
+        lambda t: ("irq", {"task": t, "kind": pick(["soft", "local_timer"]), "number": some(0, 3), "duration": 9000,
+                           "self": some(100, 9000), "delay": some(0, 500), "handled": 1, "depth": 0}),
+        lambda t: ("timer", {"task": t, "function": hex(0xffffffff81000010 + 16 * some(0, 3)), "duration": 5000,
+                             "self": some(10, 5000)}),
+        lambda t: ("work", {"task": t, "function": hex(0xffffffff81000010 + 16 * some(0, 3)),
+                            "duration": some(10, 9000)}),
         lambda t: ("counter", {"counter": 1, "value": None}),
     ]
     value = 0
@@ -238,7 +245,7 @@ def check_slices(ebreport, path, what, table, rng, exact, filters):
         first = rng.randrange(len(slices) - 1)
         last = rng.randrange(first, len(slices) - 1)  # the last one has what is at the very end
         times = [f"--from={slices[first]['from_ns']}ns", f"--to={slices[last]['to_ns']}ns"]
-        document = json.loads(run(ebreport, table["command"], "--json", *filters, *times, path))
+        document = json.loads(run(ebreport, *table["command"].split(), "--json", *filters, *times, path))
         compare_rows(" ".join([what, *times]), table, merged_rows(table, slices[first:last + 1]),
                      list(flatten(document.get(table["key"], []))), exact)
 
@@ -249,8 +256,9 @@ def check(ebreport, path, directory, rng, exact=False, filters=()):
     for table in page_of(ebreport, path, directory, filters):
         name = (table["command"], table["key"])
         what = " ".join([*name, *filters, "of", os.path.basename(path)])
-        document = json.loads(run(ebreport, table["command"], "--json", *filters, path))
-        check_whole(what, table, document.get(table["key"], []))
+        document = json.loads(run(ebreport, *table["command"].split(), "--json", *filters, path))
+        if table["key"] in document:  # else only the page has it, of all processes
+            check_whole(what, table, document[table["key"]])
         if table["window_only"] == ("slices" in table):
             fail(what, "window_only")
         if len(table.get("slices", [])) > 1:
