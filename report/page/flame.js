@@ -286,8 +286,9 @@ class FlameView {
 
 	showControls() {
 		const { app } = this, { state, set } = { state: app.store.state, set: app.store.set.bind(app.store) };
-		const focused = document.activeElement?.closest(".flame-controls") ? document.activeElement : null;
-		const name = focused?.getAttribute("name");
+		// Controls are made anew; the one that is used keeps the focus.
+		const focused = this.controls.contains(document.activeElement) ?
+			document.activeElement?.closest("label")?.textContent : null;
 		const kinds = weightKinds(app.model);
 
 		fill(this.controls,
@@ -304,8 +305,9 @@ class FlameView {
 				this.choice("Colour by object", "object", false, isCompared(app)),
 			]),
 			state.text ? group("Search", [this.choice("Only matches", "only"), this.matched]) : null);
-		if (name && this.controls.contains(this.controls.querySelector("[name='" + name + "']")))
-			/** @type {HTMLElement} */ (this.controls.querySelector("[name='" + name + "']")).focus();
+		if (focused)
+			/** @type {HTMLElement | null | undefined} */ ([...this.controls.querySelectorAll("label")].find(
+				(label) => label.textContent === focused)?.querySelector("input, select"))?.focus();
 	}
 
 	differenceControls() {
@@ -326,7 +328,7 @@ class FlameView {
 
 	/** @param {string} label @param {boolean} value @param {(value: boolean) => void} onchange @param {boolean} [disabled] */
 	check(label, value, onchange, disabled) {
-		const box = el("input", { type: "checkbox", name: label, disabled, onchange: () => onchange(box.checked) });
+		const box = el("input", { type: "checkbox", disabled, onchange: () => onchange(box.checked) });
 
 		box.checked = value;
 		return el("label", { class: "flame-check" }, box, label);
