@@ -24,7 +24,7 @@ struct page_event {
 	uint32_t other;	       /* 1 + a thread of the page that took part; 0: none */
 	uint32_t count;	       /* 0 stands for 1 */
 	uint8_t flags;	       /* EVENT_… */
-	bool notable;	       /* it is put together last */
+	bool notable;	       /* it is put together within less */
 };
 
 struct page_events;

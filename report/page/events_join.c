@@ -7,8 +7,8 @@
 #include "format/base/compare.h"
 #include "report/page/private.h"
 
-#define SHORTEST     1000		 /* ns: the time that is tried first */
-#define NOTABLE_FROM UINT64_C(100000000) /* where it is longer, notable events are put in, too */
+#define SHORTEST 1000 /* ns: the time that is tried first */
+#define NOTABLE	 16   /* within such a part of it notable events are put together, too */
 
 static int compare_time(const struct page_event *x, const struct page_event *y)
 {
@@ -70,31 +70,29 @@ static void join(struct page_event *to, const struct page_event *from)
 	to->notable |= from->notable;
 }
 
-enum stage { STAGE_NEAR, STAGE_NOTABLE, STAGE_ALL };
-
-static bool may_join(const struct page_event *a, const struct page_event *b, enum stage stage,
-		     uint64_t within)
+static bool may_join(const struct page_event *a, const struct page_event *b, uint64_t within)
 {
-	if (a->track != b->track)
+	if (a->track != b->track || a->node != b->node || (a->flags ^ b->flags) & EVENT_FAILED)
 		return false;
-	if (stage == STAGE_ALL)
-		return true;
-	if (a->node != b->node || (a->flags ^ b->flags) & EVENT_FAILED)
-		return false;
-	if (stage == STAGE_NEAR && (a->notable || b->notable))
-		return false;
+	if (a->notable || b->notable)
+		within /= NOTABLE;
 	return b->time - a->time <= within && end_of(b) - a->time <= within && a->dur <= within;
 }
 
-static void join_all(struct page_event_list *list, enum stage stage, uint64_t within)
+/* whole: all of a track. */
+static void join_all(struct page_event_list *list, bool whole)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < list->n; i++) {
-		if (n && may_join(&list->list[n - 1], &list->list[i], stage, within))
-			join(&list->list[n - 1], &list->list[i]);
+		struct page_event *last = n ? &list->list[n - 1] : NULL;
+		const struct page_event *event = &list->list[i];
+
+		if (last &&
+		    (whole ? last->track == event->track : may_join(last, event, list->within)))
+			join(last, event);
 		else
-			list->list[n++] = list->list[i];
+			list->list[n++] = *event;
 	}
 	list->n = n;
 }
@@ -104,12 +102,13 @@ void page_events_join(struct page_event_list *list, size_t most)
 	if (!list->n)
 		return;
 	qsort(list->list, list->n, sizeof(*list->list), compare_groups);
-	list->within = list->within ? list->within : SHORTEST / 2;
+	/* Those that have come since then first. */
+	if (list->within)
+		join_all(list, false);
 	while (list->n > most && list->within < PAGE_MOST_NS) {
-		list->within *= 2;
-		join_all(list, list->within > NOTABLE_FROM ? STAGE_NOTABLE : STAGE_NEAR,
-			 list->within);
+		list->within = list->within ? list->within * 2 : SHORTEST;
+		join_all(list, false);
 	}
 	if (list->n > most)
-		join_all(list, STAGE_ALL, list->within);
+		join_all(list, true);
 }
