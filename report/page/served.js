@@ -87,6 +87,7 @@ async function openTrace() {
 	const bar = el("section", { class: "served", "aria-label": "Part of the trace" });
 
 	document.title = overview.name + " – ebreport";
+	top?.querySelector("h1")?.replaceChildren(overview.name);
 	if (link)
 		bar.appendChild(link);
 	if (!part || !isWholePart(part, overview))
