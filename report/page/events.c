@@ -18,7 +18,7 @@
 
 static const struct page_column columns[] = {
 	{ "track", PAGE_U32, true },  { "time", PAGE_TIME, true },   { "dur", PAGE_TIME, false },
-	{ "name", PAGE_U32, false },  { "detail", PAGE_U32, false }, { "node", PAGE_U32, false },
+	{ "name", PAGE_U32, false },  { "detail", PAGE_U32, true },  { "node", PAGE_U32, false },
 	{ "other", PAGE_U32, false }, { "value", PAGE_TIME, false }, { "flags", PAGE_U8, false },
 	{ "count", PAGE_U32, false },
 };

@@ -40,6 +40,15 @@ def add_module(folder, name, done, path):
     done[name] = text
 
 
+def without_comments(name, text):
+    """Comments that stand in lines of their own: they are for who reads the modules."""
+    for line in text.splitlines():
+        if line.count("`") % 2:
+            fail(name + ": a template of several lines could have what looks like a comment")
+    text = re.sub(r"^[ \t]*/\*\*(?:(?!\*/).)*\*/[ \t]*\n", "", text, flags=re.M | re.S)
+    return re.sub(r"^[ \t]*//.*\n", "", text, flags=re.M)
+
+
 def script_of(folder):
     done = {}
     add_module(folder, "main.js", done, [])
@@ -52,7 +61,8 @@ def script_of(folder):
             if word in names:
                 fail("%s stands in %s and in %s" % (word, names[word], name))
             names[word] = name
-    text = "".join(done.values())
+    text = "// SPDX-License-Identifier: GPL-2.0-or-later\n" + \
+        "".join(without_comments(name, text) for name, text in done.items())
     if "</script" in text.lower():
         fail("a script cannot hold the tag that ends it")
     return text
