@@ -11,7 +11,7 @@ import {
 } from "./profile.js";
 import { findPath, isInlined, pathTo, PlainShape, TurnedShape } from "./shapes.js";
 import { count, percent } from "./text.js";
-import { matchFuncs, shortName } from "./tree.js";
+import { KIND_ROOT, matchFuncs, shortName } from "./tree.js";
 import { weightKinds } from "./weights.js";
 
 /** @typedef {import("./state.js").App} App */
@@ -26,9 +26,16 @@ const COLOUR_TEXTS = /** @type {Record<string, string>} */ ({
 	unresolved: "no name", cpu: "on CPU", queue: "run queue", off: "off CPU", root: "process, thread",
 });
 
+const MOST_CATEGORIES = 24; // in the legend
+
 /** One after the other, of a group. @param {string} label @param {Node[]} children */
 function group(label, children) {
 	return el("div", { class: "flame-group", role: "group", "aria-label": label }, ...children);
+}
+
+/** Its colour. @param {PlainShape} shape @param {number} node */
+function categoryOf(shape, node) {
+	return shape.kind(node) === KIND_ROOT ? "root" : "category-" + shape.category(node);
 }
 
 class FlameView {
@@ -50,6 +57,7 @@ class FlameView {
 		this.element.append(el("div", { class: "flame-head" }, this.controls, this.said), this.scroller, this.empty,
 			el("div", { class: "flame-foot" }, this.legend, this.command), this.tooltip);
 		this.picture = new FlamePicture(this.scroller);
+		this.picture.categories = this.categories().length;
 		/** @type {Profile | null} */
 		this.profile = null;
 		/** @type {Shape | null} */
@@ -71,6 +79,22 @@ class FlameView {
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restyle());
 		this.showControls();
 		this.showAll();
+	}
+
+	/** @returns {string[]} */
+	categories() {
+		const { categories } = this.app.model.head;
+
+		return Array.isArray(categories) ? categories : [];
+	}
+
+	/** What colours tell: "kind", "object" or "category". Turned over, a function has other callers in each stack. */
+	colouredBy() {
+		if (isCompared(this.app))
+			return "kind";
+		return flameChoice(this.app, "object") ? "object" :
+			flameChoice(this.app, "category") && !this.app.store.state.inverted && this.categories().length ?
+				"category" : "kind";
 	}
 
 	restyle() {
@@ -125,17 +149,18 @@ class FlameView {
 
 	showPicture() {
 		const { picture, profile, shape } = this;
-		const byObject = flameChoice(this.app, "object");
+		const by = this.colouredBy();
 
 		if (!profile || !shape)
 			return;
 
-		const objects = byObject ? objectColours(shape.tree) : null;
+		const objects = by === "object" ? objectColours(shape.tree) : null;
 
 		picture.icicle = !flameChoice(this.app, "upwards");
 		picture.colour = (node) => profile.comparison ? changeColour(profile.comparison, node, profile.total) :
-			objects ? this.objectColour(objects, node) : kindColour(shape, node);
-		picture.marksInlined = byObject;
+			objects ? this.objectColour(objects, node) :
+				by === "category" && shape instanceof PlainShape ? categoryOf(shape, node) : kindColour(shape, node);
+		picture.marksInlined = by !== "kind";
 		this.scroller.hidden = !profile.total;
 		this.empty.hidden = profile.total > 0;
 		if (!profile.total)
@@ -240,6 +265,8 @@ class FlameView {
 			lines.push(shortName(shape.funcs.object(shape.func(node))));
 		if (line)
 			lines.push(shortName(shape.file(node)) + ":" + line);
+		if (node && shape instanceof PlainShape && shape.kind(node) !== KIND_ROOT && this.categories().length)
+			lines.push(this.categories()[shape.category(node)] || "");
 		if (zoomed)
 			shares.push(percent(total, shape.total(zoomed)) + " of the zoom");
 		if (node)
@@ -302,12 +329,21 @@ class FlameView {
 				this.check("Innermost first", state.inverted, (inverted) => set({ inverted }), isCompared(app)),
 				this.choice("Sort by name", "byname"), this.choice("Upwards", "upwards"),
 				this.choice("Fold recursion", "unfolded", true),
-				this.choice("Colour by object", "object", false, isCompared(app)),
 			]),
+			isCompared(app) ? null : group("Colours", [this.colourControl()]),
 			state.text ? group("Search", [this.choice("Only matches", "only"), this.matched]) : null);
 		if (focused)
 			/** @type {HTMLElement | null | undefined} */ ([...this.controls.querySelectorAll("label")].find(
 				(label) => label.textContent === focused)?.querySelector("input, select"))?.focus();
+	}
+
+	colourControl() {
+		const choices = /** @type {[string, string][]} */ ([["kind", "Kind of code"], ["object", "Object"]]);
+
+		if (this.categories().length && !this.app.store.state.inverted)
+			choices.push(["category", "Category of work"]);
+		return select("Colours", choices, this.colouredBy(), (by) =>
+			chooseFlame(this.app, { object: by === "object", category: by === "category" }));
 	}
 
 	differenceControls() {
@@ -361,13 +397,24 @@ class FlameView {
 		if (profile.comparison)
 			return [["less-3", "less"], ["less-1", ""], ["same", "unchanged, or within sampling error"],
 				["more-1", ""], ["more-3", "more"]];
-		if (flameChoice(this.app, "object"))
+		if (this.colouredBy() === "category" && shape instanceof PlainShape)
+			return this.categoryNames(shape, profile.total);
+		if (this.colouredBy() === "object")
 			return [["root", "process, thread"], ...[...objectColours(shape.tree)].map(([object, colour]) =>
 				/** @type {[string, string]} */ ([colour, shortName(baseName(object))])), ["unresolved", "other objects"]];
 		for (const { nodes } of this.picture.rows)
 			for (const node of nodes)
 				used.add(kindColour(shape, node));
 		return Object.entries(COLOUR_TEXTS).filter(([name]) => used.has(name));
+	}
+
+	/** Those that most of the time belongs to, with their shares. @param {PlainShape} shape @param {number} total @returns {[string, string][]} */
+	categoryNames(shape, total) {
+		const sums = shape.categorySums(), names = this.categories();
+		const most = names.map((_, i) => i).filter((i) => sums[i] > 0).sort((a, b) => sums[b] - sums[a]);
+
+		return most.slice(0, MOST_CATEGORIES).map((i) =>
+			["category-" + i, names[i] + " " + percent(sums[i], total)]);
 	}
 
 	/** @param {Map<string, string>} objects @param {number} node */

@@ -44,6 +44,24 @@ function lightness(colour) {
 	return 0.3 * (value >> 16 & 255) + 0.59 * (value >> 8 & 255) + 0.11 * (value & 255);
 }
 
+/** Of "hsl()", as "#rrggbb". @param {number} hue @param {number} saturation @param {number} light percent */
+function hexOf(hue, saturation, light) {
+	const most = saturation / 100 * Math.min(light / 100, 1 - light / 100);
+
+	return "#" + [0, 8, 4].map((turn) => {
+		const k = (turn + hue / 30) % 12;
+		const part = light / 100 - most * Math.max(-1, Math.min(k - 3, 9 - k, 1));
+
+		return Math.round(255 * part).toString(16).padStart(2, "0");
+	}).join("");
+}
+
+/** The same category has the colour that `ebreport flame --color category` gives it. @param {number} category */
+function categoryColour(category) {
+	return category ? hexOf(Math.trunc(category * 137508 / 1000) % 360, 45 + (category >> 2) % 2 * 30,
+		56 + category % 4 * 8) : "#d8d6d0";
+}
+
 /** @param {string} text */
 function hashOf(text) {
 	let hash = 0;
@@ -53,8 +71,8 @@ function hashOf(text) {
 	return hash >>> 0;
 }
 
-/** Colours of the style, so that it alone knows them. @param {HTMLElement} element */
-function readColours(element) {
+/** Colours of the style, so that it alone knows them; those of categories are made. @param {HTMLElement} element @param {number} categories */
+function readColours(element, categories) {
 	const style = getComputedStyle(element);
 	/** @type {Record<string, string>} */
 	const colours = {};
@@ -64,6 +82,10 @@ function readColours(element) {
 	for (const name of [...KIND_COLOURS, ...CHANGE_COLOURS, ...OBJECT_COLOURS, ...OTHER_COLOURS]) {
 		colours[name] = style.getPropertyValue("--flame-" + name).trim() || "#888888";
 		shades[name] = SHADES.map((by) => shaded(colours[name], by));
+	}
+	for (let i = 0; i < categories; i++) {
+		colours["category-" + i] = categoryColour(i);
+		shades["category-" + i] = SHADES.map(() => colours["category-" + i]); // neighbours are one
 	}
 	return { colours, shades, font: style.fontFamily };
 }
@@ -174,7 +196,9 @@ export class FlamePicture {
 		this.icicle = true;
 		this.width = 0;
 		this.planned = false;
-		this.look = readColours(scroller);
+		/** How many have a colour. */
+		this.categories = 0;
+		this.look = readColours(scroller, 0);
 		/** @type {Map<string, number>} widths of names */
 		this.measured = new Map();
 		scroller.addEventListener("scroll", () => this.plan());
@@ -182,7 +206,7 @@ export class FlamePicture {
 
 	/** The style has changed. */
 	restyle() {
-		this.look = readColours(this.scroller);
+		this.look = readColours(this.scroller, this.categories);
 		this.measured.clear();
 		this.plan();
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which lanes the time axis has, from top to bottom: CPUs, counters, shared tracks, pinned threads,
-// and processes with their threads. Threads that do nothing are folded into a line.
+// Which lanes the time axis has, from top to bottom: CPUs, pinned threads, the processes that matter
+// most, counters, shared tracks, and the other processes. Threads that do nothing are folded into a
+// line.
 
 import { isTicks } from "./tracks.js";
 import { GroupRuns } from "./group_runs.js";
@@ -36,6 +37,7 @@ const TICK_HEIGHT = 6; // of short events
 const FEW_ROWS = 3;
 export const COUNTER_HEIGHT = 40;
 
+const FOREMOST = 8; // processes above counters and devices: those of the critical path
 const OPEN_COUNTERS = 4; // more are a closed group
 const ON_PATH = 2; // threads.flags
 const KERNEL_PROCESS = 1; // processes.flags
@@ -96,8 +98,6 @@ export class Lanes {
 		this.height = 0;
 		this.laneOf.fill(-1);
 		this.addCpus();
-		this.addCounters();
-		this.addShared();
 		this.addPins();
 		this.addProcesses();
 	}
@@ -286,11 +286,13 @@ export class Lanes {
 	}
 
 	addProcesses() {
-		const groups = this.groups();
+		const groups = this.groups(), active = groups.filter((group) => group.active.length);
+		const foremost = [...active].sort((a, b) => b.weight - a.weight).slice(0, FOREMOST);
 
-		for (const group of groups)
-			if (group.active.length)
-				this.addProcess(group);
+		active.filter((group) => foremost.includes(group)).forEach((group) => this.addProcess(group));
+		this.addCounters();
+		this.addShared();
+		active.filter((group) => !foremost.includes(group)).forEach((group) => this.addProcess(group));
 		this.addIdle(groups.filter((group) => !group.active.length));
 	}
 

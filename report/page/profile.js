@@ -26,7 +26,7 @@ import { selectionOf, sumOf, weighingOf, weightKinds, weightSections } from "./w
  */
 
 /** Choices of the flame graph that are not those of other views; state.flame has those that are not usual. */
-export const FLAME_WORDS = ["upwards", "byname", "object", "unfolded", "only", "before", "pertotal",
+export const FLAME_WORDS = ["upwards", "byname", "object", "category", "unfolded", "only", "before", "pertotal",
 	"perduration", "single"];
 
 /** @param {App} app @param {string} word */
@@ -287,7 +287,7 @@ export function profileCommand(app, command) {
 		options.push("--event " + shellWord(weight.split(":")[0]), weight.endsWith(":rows") ? "--weight rows" : "");
 	if (command === "flame")
 		options.push(by === "name" ? "" : "--by " + shellWord(by), inverted ? "--bottom-up" : "",
-			flameChoice(app, "byname") ? "" : "--left-heavy",
+			flameChoice(app, "category") && !inverted ? "--color category" : "", flameChoice(app, "byname") ? "" : "--left-heavy",
 			flameChoice(app, "upwards") ? "" : "--icicle", "-o " + shellWord(model.head.name.replace(/\.ebt$/, "") + ".svg"));
 	return chosenCommand(app, [command, ...options].filter(Boolean).join(" "));
 }

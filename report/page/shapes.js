@@ -50,6 +50,17 @@ export class PlainShape {
 	file(node) { return this.funcs.text(this.tree.file[node]); }
 	/** @param {number} node */
 	kind(node) { return this.tree.kind(node); }
+	/** @param {number} node */
+	category(node) { return this.tree.category[node]; }
+
+	/** Weights of stacks by the category that they belong to. @returns {Float64Array} */
+	categorySums() {
+		const { category, n } = this.tree, sums = new Float64Array(2 ** 16);
+
+		for (let i = 1; i < n; i++)
+			sums[category[i]] += this.selfs[i];
+		return sums;
+	}
 
 	/** Samples or spans below. @param {number} node */
 	count(node) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report/page/private.h"
+#include "report/stacks/model_categories.h"
 
 static const struct page_column func_columns[] = {
 	{ "name", PAGE_U32, false },
@@ -14,7 +15,7 @@ static const struct page_column func_columns[] = {
 
 static const struct page_column node_columns[] = {
 	{ "parent", PAGE_U32, true }, { "func", PAGE_U32, true },  { "file", PAGE_U32, false },
-	{ "line", PAGE_U32, false },  { "flags", PAGE_U8, false },
+	{ "line", PAGE_U32, false },  { "flags", PAGE_U8, false }, { "category", PAGE_U16, false },
 };
 
 #define NODE_INLINED   1 /* into its parent */
@@ -29,6 +30,7 @@ struct stacks_used {
 	const struct calltree_func *funcs;
 	uint32_t n_nodes, n_funcs;
 	bool *node, *func;
+	struct tree_categories categories;
 };
 
 /* A parent has a lower number than its children. */
@@ -65,8 +67,9 @@ static struct ebt_error *put_funcs(struct page *page, const struct stacks_used *
 }
 
 static struct ebt_error *put_node(struct page *page, struct page_rows *section,
-				  const struct calltree_node *node)
+				  const struct stacks_used *used, uint32_t number)
 {
+	const struct calltree_node *node = &used->nodes[number];
 	const unsigned int flags = (node->inlined ? NODE_INLINED : 0) |
 				   (node->recursive ? NODE_RECURSIVE : 0) |
 				   (node->recorder ? NODE_RECORDER : 0);
@@ -74,7 +77,8 @@ static struct ebt_error *put_node(struct page *page, struct page_rows *section,
 	struct ebt_error *err = page_cstr(page, node->file ? node->file : "", &file);
 
 	return err ? err
-		   : page_row(section, node->parent, node->func, file, node->line_first, flags);
+		   : page_row(section, node->parent, node->func, file, node->line_first, flags,
+			      used->categories.stack[number]);
 }
 
 static struct ebt_error *put_nodes(struct page *page, const struct stacks_used *used)
@@ -85,9 +89,26 @@ static struct ebt_error *put_nodes(struct page *page, const struct stacks_used *
 			      sizeof(node_columns) / sizeof(node_columns[0]), &section);
 
 	for (uint32_t i = 0; !err && i < used->n_nodes; i++)
-		err = used->node[i] ? put_node(page, section, &used->nodes[i])
-				    : page_row(section, 0, 0, 0, 0, 0);
+		err = used->node[i] ? put_node(page, section, used, i)
+				    : page_row(section, 0, 0, 0, 0, 0, 0);
 	return err;
+}
+
+/* What stacks belong to, as in `ebreport callgraph --categories`. */
+static struct ebt_error *categorize(struct page *page, const struct calltree *tree,
+				    struct tree_categories *ret)
+{
+	_cleanup_(categories_destroyp) struct categories *categories = NULL;
+	struct ebt_error *err = categories_load(NULL, &categories)
+					?: tree_categories_make(tree, categories, true, ret);
+
+	if (err)
+		return err;
+	json_put(&page->json, "categories", open_array);
+	for (uint32_t i = 0; i < categories_n(categories); i++)
+		json_cstr(&page->json, categories_name(categories, i));
+	json_end(&page->json);
+	return NULL;
 }
 
 struct ebt_error *page_put_stacks(struct page *page)
@@ -102,8 +123,11 @@ struct ebt_error *page_put_stacks(struct page *page)
 	used.func = calloc(used.n_funcs + 1, sizeof(*used.func));
 	if (used.node && used.func) {
 		mark_used(page, &used);
-		err = put_funcs(page, &used) ?: put_nodes(page, &used);
+		err = categorize(page, tree, &used.categories) ?:
+		      put_funcs(page, &used) ?:
+		      put_nodes(page, &used);
 	}
+	tree_categories_deinit(&used.categories);
 	free(used.node);
 	free(used.func);
 	return err;

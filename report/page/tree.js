@@ -109,7 +109,8 @@ function findOutermost({ n, parent, func, first, child, outermost, funcs }) {
 export class CallTree {
 	/**
 	 * @param {FuncTable} funcs
-	 * @param {{parent: number[], func: number[], flags: number[], line: number[], file: number[]}} columns
+	 * @param {{parent: number[], func: number[], flags: number[], line: number[], file: number[],
+	 *   category: number[]}} columns
 	 */
 	constructor(funcs, columns) {
 		this.funcs = funcs;
@@ -119,6 +120,7 @@ export class CallTree {
 		this.flags = Uint8Array.from(columns.flags);
 		this.line = Uint32Array.from(columns.line);
 		this.file = Uint32Array.from(columns.file); // numbers of texts
+		this.category = Uint16Array.from(columns.category); // of stacks that end there
 		/** Children of node i are child[first[i]] up to child[first[i + 1] - 1]. */
 		this.first = new Uint32Array(this.n + 1);
 		this.child = new Uint32Array(this.n);
@@ -151,7 +153,7 @@ export class TreeBuilder {
 	constructor(funcs) {
 		this.funcs = funcs;
 		this.columns = {
-			parent: [0], func: [0], flags: [0], line: [0], file: [0],
+			parent: [0], func: [0], flags: [0], line: [0], file: [0], category: [0],
 		};
 		/** @type {Map<number, number>} */
 		this.numbers = new Map();
@@ -160,9 +162,9 @@ export class TreeBuilder {
 	/**
 	 * The frame below this one.
 	 * @param {number} parent @param {number} func @param {number} [flags] @param {number} [line]
-	 * @param {number} [file]
+	 * @param {number} [file] @param {number} [category] without it that of the parent
 	 */
-	place(parent, func, flags = 0, line = 0, file = 0) {
+	place(parent, func, flags = 0, line = 0, file = 0, category = this.columns.category[parent]) {
 		const inlined = flags & NODE_INLINED;
 		const key = (parent * 2 ** 24 + func) * 2 + inlined;
 		let node = this.numbers.get(key);
@@ -175,6 +177,7 @@ export class TreeBuilder {
 			this.columns.flags.push(flags & ~NODE_FOLDED);
 			this.columns.line.push(line);
 			this.columns.file.push(file);
+			this.columns.category.push(category);
 		} else if (!this.columns.line[node]) {
 			this.columns.line[node] = line;
 			this.columns.file[node] = file;
@@ -272,7 +275,7 @@ export class Grouping {
 
 	/** @param {Map<number, number>} placed @param {number} root @param {number} node */
 	placeBelow(placed, root, node) {
-		const { parent, func, flags, line, file } = this.nodes;
+		const { parent, func, flags, line, file, category } = this.nodes;
 		const path = [];
 		let at = placed.get(node);
 
@@ -285,7 +288,8 @@ export class Grouping {
 			const next = /** @type {number} */ (path.pop());
 
 			if (this.funcs.kind(func[next]) !== KIND_ROOT || (root < 0 && this.by !== "none"))
-				at = this.builder.place(at, func[next], flags[next], line[next], file?.[next]);
+				at = this.builder.place(at, func[next], flags[next], line[next], file?.[next],
+					category?.[next]);
 			if (this.folds)
 				at = this.builder.fold(at);
 			placed.set(next, at);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A range that is chosen in the page changes functions, flame graph and tables to what
 // `ebreport --from --to --json` says of the same one; so do a thread and a process.
-import { count, duration } from "../../report/page/text.js";
+import { count, duration, percent } from "../../report/page/text.js";
 import { check, eventually, open, report, run, same, set, setting, showTab, window } from "./page.mjs";
 
 const [NAME] = Object.keys(setting.pages);
@@ -173,4 +173,22 @@ async function tables() {
 	await page.context().close();
 }
 
-await run(functions, chosen, flame, tables);
+/** Shares of the categories, as the legend has them. */
+async function categories() {
+	const page = await open(NAME, "tab=flame&flame=category");
+
+	for (const range of [null, RANGES[1]]) {
+		const { rows } = report(TRACE, "callgraph", "--categories", ...window(range));
+		const total = rows.reduce((sum, row) => sum + row.self_ns, 0);
+		const wanted = rows.filter((row) => row.self_ns > 0).map((row) => row.category + " " + percent(row.self_ns, total));
+
+		await set(page, { range });
+		await eventually(page, "categories of " + JSON.stringify(range), (texts) =>
+			[...document.querySelectorAll(".flame-legend li")].map((item) => item.textContent).sort().join() === texts,
+		wanted.sort().join());
+		check(wanted.length > 0, "there is one");
+	}
+	await page.context().close();
+}
+
+await run(functions, chosen, flame, categories, tables);
