@@ -7,6 +7,7 @@ import { axe, check, close, eventually, open, report, run, same, set, setting, s
 const [NAME] = Object.keys(setting.pages);
 const [TRACE] = setting.pages[NAME].traces;
 const WHEELS = 60;
+const LABELS = 220; // pixels, at the left of the canvas
 
 /** The canvas on the screen. */
 async function canvasOf(page) {
@@ -200,6 +201,52 @@ async function moments() {
 	await page.context().close();
 }
 
+/** The function with most samples, by number, and when it was sampled first. */
+function mostSampled(page) {
+	return page.evaluate(async () => {
+		const { model } = globalThis.ebreportPage, sums = new Map();
+		const [samples, nodes] = [await model.load("samples"), await model.load("nodes")];
+
+		for (const node of samples.node)
+			sums.set(nodes.func[node], (sums.get(nodes.func[node]) || 0) + 1);
+		const [func] = [...sums].sort((a, b) => b[1] - a[1])[0];
+
+		return [func, samples.time[samples.node.findIndex((node) => nodes.func[node] === func)]];
+	});
+}
+
+/** Of a function that is chosen in the flame graph the axis shows the samples; one that is clicked on is a
+ * moment with that function in its stack. */
+async function samplesOfFrame() {
+	const page = await open(NAME, "tab=flame");
+	const [func, time] = await mostSampled(page), { from, to } = await state(page, "view");
+
+	await set(page, { frame: func });
+	const box = await canvasOf(page);
+	const x = LABELS + (time - from) / (to - from) * (box.width - LABELS);
+	let found = false;
+
+	for (let y = 30; y < box.height - 10 && !found; y += 3) {
+		await page.mouse.move(box.x + x, box.y + y);
+		found = await page.$$eval(".axis-tip:not([hidden]) > *", (list) => list.some((line) => line.textContent.startsWith("Sample")));
+	}
+	check(found, "a sample of the function is below the pointer somewhere");
+	await page.mouse.down();
+	await page.mouse.up();
+	const moment = await state(page, "moment");
+
+	same(moment?.kind, "sample", "a click chooses it");
+	check(await page.evaluate(([index, wanted]) => {
+		const { model } = globalThis.ebreportPage, nodes = model.get("nodes");
+		let node = model.get("samples").node[index];
+
+		while (node && nodes.func[node] !== wanted)
+			node = nodes.parent[node];
+		return node > 0;
+	}, [moment.index, func]), "its stack has the function");
+	await page.context().close();
+}
+
 /** As many steps out as in. */
 async function zooming() {
 	const page = await open(NAME);
@@ -218,4 +265,4 @@ async function zooming() {
 	await page.context().close();
 }
 
-await run(figures, keys, goToTime, ranges, moments, zooming);
+await run(figures, keys, goToTime, ranges, moments, samplesOfFrame, zooming);

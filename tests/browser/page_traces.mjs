@@ -42,6 +42,32 @@ async function lossy() {
 	await page.context().close();
 }
 
+/** The time axis shows them where they are: what is said below the pointer, from pixel to pixel. */
+async function lossOnAxis() {
+	const page = await open("lossy");
+
+	await set(page, { range: { from: 0, to: 1e9 }, range2: null });
+	const box = await page.locator(".axis-canvas").boundingBox(), y = box.y + box.height - 6;
+
+	await page.mouse.move(box.x + 500, y);
+	await page.mouse.down();
+	await page.mouse.move(box.x + 900, y, { steps: 3 });
+	await page.mouse.up();
+	const { from, to } = await page.evaluate(() => globalThis.ebreportPage.store.state.range);
+	const scale = (to - from) / 400, seen = [];
+
+	for (let x = 230; x < box.width - 10; x += 3) {
+		await page.mouse.move(box.x + x, y);
+		if ((await page.locator(".axis-tip").textContent()).startsWith("Rows were lost") &&
+			await page.locator(".axis-tip").isVisible())
+			seen.push(from + (x - 500) * scale);
+	}
+	check(seen.length > 10, "losses are seen: " + seen.length);
+	check(Math.abs(seen[0] - 6e8) < 6 * scale, "they begin at 0.6 s: " + seen[0]);
+	check(Math.abs(seen[seen.length - 1] - 8e8) < 6 * scale, "and end at 0.8 s: " + seen[seen.length - 1]);
+	await page.context().close();
+}
+
 async function cut() {
 	const page = await open("cut");
 	const warnings = await page.evaluate(() => globalThis.ebreportPage.model.head.warnings);
@@ -65,4 +91,4 @@ async function kinds() {
 	await page.context().close();
 }
 
-await run(crowd, lossy, cut, kinds);
+await run(crowd, lossy, lossOnAxis, cut, kinds);
