@@ -100,18 +100,25 @@ export function open(name, hash = "", options = {}) {
 
 /** The same of another file. @param {RegExp} [said] what its console may say */
 export async function openFile(path, name, hash = "", options = {}, said = /^$/) {
-	const context = await (await launch()).newContext({ viewport: { width: 1280, height: 900 }, ...options });
-	const page = await context.newPage();
 	const url = "file://" + path;
+	const page = await newPage(name, options, said, (asked) => asked.split("#")[0] === url);
 
-	page.setDefaultTimeout(WAIT);
-	watch(page, name, url, said);
 	await page.goto(url + (hash ? "#" + hash.replace(/^#/, "") : ""));
 	await ready(page);
 	return page;
 }
 
-function watch(page, name, url, said) {
+/** A page that may ask for what `allowed` says, and for nothing else. */
+export async function newPage(name, options, said, allowed) {
+	const context = await (await launch()).newContext({ viewport: { width: 1280, height: 900 }, ...options });
+	const page = await context.newPage();
+
+	page.setDefaultTimeout(WAIT);
+	watch(page, name, said, allowed);
+	return page;
+}
+
+function watch(page, name, said, allowed) {
 	page.on("console", (message) => check(said.test(message.text()),
 		name + ": console: " + message.text().slice(0, 1000)));
 	page.on("pageerror", (error) => check(false, name + ": " + error.stack));
@@ -120,7 +127,7 @@ function watch(page, name, url, said) {
 		dialog.dismiss();
 	});
 	page.on("popup", (popup) => check(false, name + ": a window: " + popup.url()));
-	page.on("request", (request) => check(request.url().split("#")[0] === url,
+	page.on("request", (request) => check(allowed(request.url()),
 		name + ": it loads " + request.url().slice(0, 1000)));
 }
 
