@@ -77,7 +77,7 @@ RUNS = {
     "share": ["-o {folder}/shared.ebt"],
 }
 # What writes something else, and says so.
-WITHOUT = ["export", "flame", "folded", "extract", "bundle", "cut", "merge"]
+WITHOUT = ["export", "html", "serve", "flame", "folded", "extract", "bundle", "cut", "merge"]
 # Of what a tree's rows are found by: the tree's table.
 TREES = ["rows", "callers", "descendants"]
 
