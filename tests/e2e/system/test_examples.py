@@ -23,7 +23,8 @@ PROGRAMS = {"less": "cat", "collector": "cat >/dev/null",
 NAMES = [("'nginx*'", "'planned*'"), (r"\b(nginx|postgres|worker|fio)\b(?!\.)", "planned"),
          (r"\bgtk\b", "plan"), (r"\bmain/dispatch\b", "plan/frame"), (r"\bload\b(?![.-])", "frame"),
          (r"';malloc'", "';main'"), (r"-d (10s|5s|5)\b", "-d 1"), ("--from (2s|10s)", "--from 50ms"),
-         (r"--to (2\.1s|2\.5s|3s|12s)", "--to 400ms")]
+         (r"--to (2\.1s|2\.5s|3s|12s)", "--to 400ms"),
+         (r"^ebreport serve( --timeout \w+)?", "ebreport serve --timeout 1s")]
 
 
 def examples(*words):
@@ -69,6 +70,7 @@ class Examples(e2e.TestCase):
         """With everything that an example may name."""
         folder = self.path(f"example-{number}")
         os.makedirs(folder + "/bin")
+        os.mkdir(folder + "/traces")
         for name, program in (("ebrec", e2e.EBREC), ("ebreport", e2e.EBREPORT)):
             os.symlink(os.path.abspath(program), f"{folder}/bin/{name}")
         for name, does in PROGRAMS.items():
