@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Colours of the time axis, as the style sheet has them, and the hatching that tells states apart
 // without colours.
+import { hashOf } from "./text.js";
 
 /** Which property of the style sheet stands for a reason of head.reasons. */
 const REASON_COLOURS = /** @type {Record<string, string>} */ ({
@@ -17,15 +18,6 @@ const COLOUR_NAMES = ["bg", "text", "muted", "line", "line-strong", "accent", "s
 	"blocked-disk", "blocked-lock", "blocked-pipe", "blocked-network", "blocked-poll",
 	"blocked-timer", "blocked-child", "blocked-other"];
 const N_HUES = 10; // --process-0 …
-
-/** Stable over pages, so that a program has its colour in all of them. @param {string} text */
-export function hashName(text) {
-	let hash = 2166136261;
-
-	for (let i = 0; i < text.length; i++)
-		hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
-	return (hash ^ (hash >>> 15)) >>> 0;
-}
 
 export class AxisColours {
 	/** @param {HTMLElement} element */
@@ -80,7 +72,7 @@ export class AxisColours {
 
 	/** @param {string} name of a process */
 	ofProcess(name) {
-		return this.processes[hashName(name) % N_HUES];
+		return this.processes[hashOf(name) % N_HUES];
 	}
 }
 

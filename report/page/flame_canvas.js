@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Draws the frames of a weighed tree on a canvas that is as large as what is seen of it.
 import { isInlined, pathTo } from "./shapes.js";
+import { hashOf } from "./text.js";
 import { NODE_FOLDED, shortName } from "./tree.js";
 
 /** @typedef {import("./shapes.js").Shape} Shape */
@@ -60,15 +61,6 @@ function hexOf(hue, saturation, light) {
 function categoryColour(category) {
 	return category ? hexOf(Math.trunc(category * 137508 / 1000) % 360, 45 + (category >> 2) % 2 * 30,
 		56 + category % 4 * 8) : "#d8d6d0";
-}
-
-/** @param {string} text */
-function hashOf(text) {
-	let hash = 0;
-
-	for (let i = 0; i < text.length; i++)
-		hash = (hash * 31 + text.charCodeAt(i)) | 0;
-	return hash >>> 0;
 }
 
 /** Colours of the style, so that it alone knows them; those of categories are made. @param {HTMLElement} element @param {number} categories */

@@ -41,3 +41,12 @@ export function percent(part, whole) {
 export function timeOption(ns) {
 	return Math.round(ns) + "ns";
 }
+
+/** Stable over pages, so that a name has its colour in all of them. @param {string} text */
+export function hashOf(text) {
+	let hash = 2166136261;
+
+	for (let i = 0; i < text.length; i++)
+		hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
+	return (hash ^ (hash >>> 15)) >>> 0;
+}
