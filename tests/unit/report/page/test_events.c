@@ -139,7 +139,7 @@ static struct read_events read_events(const char *page)
 	read_texts(page, &e);
 	e.rows = calloc(s.rows + 1, sizeof(*e.rows));
 	for (int c = 0; c < N_COLUMNS; c++) {
-		const bool delta = c == TRACK || c == TIME;
+		const bool delta = c == TRACK || c == TIME || c == DETAIL;
 		int64_t last = 0;
 
 		for (size_t i = 0; i < e.n; i++) {
