@@ -446,6 +446,8 @@ class Overview(e2e.TestCase):
             for option, value in values.items():
                 words = [f"--{option}" + (f"={value}" if value else "")]
                 files = [trace] * (2 if "FILE FILE" in text else 1)
+                if command == "serve":
+                    words += ["--timeout", "200ms"]  # else it waits for somebody
                 done = e2e.run(e2e.EBREPORT, command, *words, "-o", self.path("out"), *files,
                                status=None)
                 refused = done.returncode == 2 and b" not apply" in done.stderr
