@@ -167,12 +167,14 @@ class Oom(e2e.TestCase):
         ebrec = self.start(e2e.EBREC, "-q", "-e", "oom", "-o", trace, "-p", holder.pid)
         self.wait_for_rows(trace, ebrec, "process")
         hungry = subprocess.Popen(self.inside("b = bytearray(30 << 20)"))
-        self.assertEqual(hungry.wait(e2e.SECONDS), 0)
+        # Where CPUs are busy, the victim gives its memory back too late for this one.
+        late = hungry.wait(e2e.SECONDS)
+        self.assertIn(late, (0, -signal.SIGKILL))
         self.assertEqual(holder.wait(e2e.SECONDS), -signal.SIGKILL)
         self.assertEqual(ebrec.wait(e2e.SECONDS), 0)
         row, = e2e.rows("oom", trace)
         self.assertEqual((row["pid"], row["by_pid"]), (holder.pid, hungry.pid))
-        self.assertEqual(self.counted(), 1)
+        self.assertEqual(self.counted(), 1 if late == 0 else 2)
         check(self, [row], self.log())
 
     def test_of_others(self):
