@@ -56,8 +56,7 @@ class FlameView {
 		this.matched = el("span", { class: "flame-matched", role: "status" });
 		this.element.append(el("div", { class: "flame-head" }, this.controls, this.said), this.scroller, this.empty,
 			el("div", { class: "flame-foot" }, this.legend, this.command), this.tooltip);
-		this.picture = new FlamePicture(this.scroller);
-		this.picture.categories = this.categories().length;
+		this.picture = new FlamePicture(this.scroller, this.categories().length);
 		/** @type {Profile | null} */
 		this.profile = null;
 		/** @type {Shape | null} */

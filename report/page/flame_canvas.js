@@ -160,9 +160,10 @@ function layoutFrames(shape, zoom, width) {
 }
 
 export class FlamePicture {
-	/** @param {HTMLElement} scroller what it is seen through */
-	constructor(scroller) {
+	/** @param {HTMLElement} scroller what it is seen through @param {number} categories that have a colour */
+	constructor(scroller, categories) {
 		this.scroller = scroller;
+		this.categories = categories;
 		this.canvas = document.createElement("canvas");
 		this.space = document.createElement("div");
 		this.space.className = "flame-space";
@@ -188,9 +189,7 @@ export class FlamePicture {
 		this.icicle = true;
 		this.width = 0;
 		this.planned = false;
-		/** How many have a colour. */
-		this.categories = 0;
-		this.look = readColours(scroller, 0);
+		this.look = readColours(scroller, categories);
 		/** @type {Map<string, number>} widths of names */
 		this.measured = new Map();
 		scroller.addEventListener("scroll", () => this.plan());
