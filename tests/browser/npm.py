@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 SKIP = 77
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -40,25 +41,37 @@ def digest():
 
 
 def fetch(folder):
+    """What it failed for; None if it did not."""
     for name in FILES:
         shutil.copy(os.path.join(HERE, name), folder)
-    command = [program("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
+    # One more attempt, and soon: without network the default takes a minute and a half, for each test.
+    command = [program("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline",
+               "--fetch-retries=1", "--fetch-retry-mintimeout=2000"]
     done = subprocess.run(command, cwd=folder, capture_output=True, timeout=SECONDS, check=False,
                           stdin=subprocess.DEVNULL)
-    if done.returncode:
-        words = done.stderr.decode(errors="replace").strip()
-        skip("npm ci did not get what package-lock.json says: " + words[-500:])
+    if not done.returncode:
+        return None
+    words = done.stderr.decode(errors="replace").strip()
+    return "npm ci did not get what package-lock.json says: " + words[-500:]
 
 
 def modules(folder):
-    """The folder, with all that is needed in it. Tests side by side wait for the one that gets it."""
+    """The folder, with all that is needed in it. Tests side by side wait for the one that gets it, and
+    are skipped with it."""
+    began = time.time()
     folder = os.path.join(os.path.abspath(folder), "npm")
     os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "done"), "a+", encoding="ascii") as file:
+    with open(os.path.join(folder, "done"), "a+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
-        if file.read() != digest():
-            file.truncate(0)
-            fetch(folder)
-            file.write(digest())
+        found = file.read()
+        if found == digest():
+            return folder
+        if found and os.fstat(file.fileno()).st_mtime > began:
+            skip(found)
+        file.truncate(0)
+        failure = fetch(folder)
+        file.write(failure or digest())
+    if failure:
+        skip(failure)
     return folder
