@@ -18,13 +18,12 @@ ROUNDS = 3100000  # of pingpong: ten million system calls, ten million rows of t
 
 def drive(bench, page, trace):
     """What page.mjs measures."""
-    setting = {"node_modules": npm.modules(os.path.join(bench.build, "tests/browser")),
-               "chromium": npm.program("chromium", "chromium-browser"), "ebreport": bench.ebreport,
+    setting = {**npm.driver(os.path.join(bench.build, "tests/browser")), "ebreport": bench.ebreport,
                "pages": {"page": {"html": page, "traces": [trace]}}}
     with open(bench.path("setting.json"), "w", encoding="utf-8") as file:
         json.dump(setting, file)
-    done = subprocess.run([npm.program("node", "nodejs"), os.path.join(HERE, "page.mjs"), file.name],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run([setting["node"], os.path.join(HERE, "page.mjs"), file.name], capture_output=True,
+                          text=True, check=False)
     lines = [line for line in done.stdout.splitlines() if line.startswith("figures ")]
     if not lines:
         sys.exit(done.stdout[-2000:] + done.stderr[-2000:])

@@ -48,15 +48,14 @@ def make_page(ebreport, folder, name, files):
 def drive(script, build, folder, ebreport, files, **more):
     """Runs a test on pages of traces; files: by name of a page its traces; more: for its setting. The
     exit status."""
-    setting = {"node_modules": npm.modules(build), "chromium": npm.program("chromium", "chromium-browser"),
-               "ebreport": os.path.abspath(ebreport),
+    setting = {**npm.driver(build), "ebreport": os.path.abspath(ebreport),
                "pages": {name: {"html": make_page(ebreport, folder, name, paths), "traces": paths}
                          for name, paths in files.items()}, **more}
     path = os.path.join(folder, "setting.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(setting, file)
-    return subprocess.run([npm.program("node", "nodejs"), script, path], stdin=subprocess.DEVNULL,
-                          timeout=SECONDS, check=False).returncode
+    return subprocess.run([setting["node"], script, path], stdin=subprocess.DEVNULL, timeout=SECONDS,
+                          check=False).returncode
 
 
 def main():

@@ -75,3 +75,10 @@ def modules(folder):
     if failure:
         skip(failure)
     return folder
+
+
+def driver(folder):
+    """What opens and drives pages: members of a test's setting."""
+    return {"node": program("node", "nodejs"),
+            "chromium": program("chromium", "chromium-browser", "google-chrome"),
+            "node_modules": modules(folder)}

@@ -51,5 +51,5 @@ class Html(e2e.TestCase):
 
 if __name__ == "__main__":
     if os.geteuid() == 0:
-        npm.modules(BUILD)
+        npm.driver(BUILD)  # or it is skipped
     e2e.main()
