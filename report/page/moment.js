@@ -251,7 +251,7 @@ function createWaits(app, thread, from, to) {
 
 	if (row < 0 || !spells.off_ns[row] || intervalOf(model, row).from < from)
 		return null;
-	return el("div", null, createPhases(model, intervalOf(model, row), -1),
+	return el("div", null, titledPart("In the middle of it, the thread", createPhases(model, intervalOf(model, row), -1)),
 		titledPart("Where it waited", createStack(app, spells.node[row])));
 }
 
