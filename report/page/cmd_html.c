@@ -81,8 +81,8 @@ static const char help[] =
 const struct command command_html = {
 	.name = "html",
 	.fn = run_html,
-	.flags = COMMAND_NO_TERMINAL | COMMAND_NO_TABLES | COMMAND_PICTURE | COMMAND_COMPARES |
-		 COMMAND_NO_CPUS,
+	.flags = COMMAND_NO_TERMINAL | COMMAND_NO_TABLES | COMMAND_PRIVATE | COMMAND_PICTURE |
+		 COMMAND_COMPARES | COMMAND_NO_CPUS,
 	.summary = "one page for a browser: time axis, flame graphs, tables",
 	.help = help,
 	.words = "[FILE]",

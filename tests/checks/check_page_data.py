@@ -49,6 +49,8 @@ def read_page(ebreport, path, filters, out):
              f"status {done.returncode}: {done.stderr.decode(errors='replace')}")
     if done.returncode:
         return None
+    if os.stat(out).st_mode & 0o077:
+        fail("html", f"others can read the page of {os.path.basename(path)}")
     with open(out, encoding="utf-8") as f:
         return Page(f.read())
 
@@ -311,6 +313,7 @@ def check_damaged(ebreport, path, out, rounds):
 
 def main():
     ebtgen, ebreport, *fixtures = sys.argv[1:]
+    os.umask(0)
     with tempfile.TemporaryDirectory() as directory:
         out = os.path.join(directory, "page.html")
         for fixture in fixtures:
