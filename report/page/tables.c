@@ -530,7 +530,7 @@ static struct ebt_error *choose_slices(struct tables *t)
 			     "tables are of the whole time: the recording has %" PRIu64
 			     " million rows, and up to %" PRIu64
 			     " million are read again for tables of parts of the time",
-			     rows / 1000000, MAX_SLICED_ROWS / 1000000) < 0)
+			     (rows - 1) / 1000000 + 1, MAX_SLICED_ROWS / 1000000) < 0)
 			note = NULL;
 		return add_text(&t->notes, note);
 	}
