@@ -13,9 +13,6 @@
 
 #include "format/base/cleanup.h"
 
-/* Largest answer: a page is some 20 MB. */
-#define MOST_ANSWER (UINT64_C(1) << 30)
-
 /* The shadow memory of the address sanitizer is far beyond any limit. */
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_SHADOW 1
@@ -63,14 +60,13 @@ static _Noreturn void work(int fd, pid_t parent, const struct options *options,
 		_exit(0);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (!HAS_SHADOW)
+		limit(RLIMIT_DATA, memory);
+	limit(RLIMIT_CORE, 0);
 	/* Connections end when the parent closes them, and not with this process. */
 	if (fd > STDERR_FILENO + 1)
 		close_range(STDERR_FILENO + 1, (unsigned int)fd - 1, 0);
 	close_range((unsigned int)fd + 1, ~0u, 0);
-	if (!HAS_SHADOW)
-		limit(RLIMIT_DATA, memory);
-	limit(RLIMIT_FSIZE, MOST_ANSWER);
-	limit(RLIMIT_CORE, 0);
 	err = write_answer(fd, options, question);
 	_exit(err ? WORKER_FAILED + (int)err->code : 0);
 }

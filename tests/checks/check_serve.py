@@ -156,12 +156,15 @@ class Server:
 
 
 def is_set_up(pid):
-    """Has the child its limits, the last of what it begins with?"""
+    """Has the child let go of its parent's files, the last of what it begins with?"""
+    folder, links = f"/proc/{pid}/fd", []
     try:
-        with open(f"/proc/{pid}/limits", encoding="ascii") as file:
-            return re.search(r"^Max file size +1073741824 ", file.read(), re.M)
+        for fd in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):  # of those that it closes meanwhile
+                links.append(os.readlink(os.path.join(folder, fd)))
     except (FileNotFoundError, ProcessLookupError):
         return False
+    return "anon_inode:[signalfd]" not in links and any("memfd:answer" in link for link in links)
 
 
 def state_of(pid):
