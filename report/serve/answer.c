@@ -102,14 +102,18 @@ static struct ebt_error *put_meta(struct json *json, const struct trace *trace, 
 	return err;
 }
 
+static uint64_t rounded(double rows)
+{
+	return (uint64_t)(rows + 0.5);
+}
+
 static struct ebt_error *put_facts(const struct trace *trace, struct json *json)
 {
 	const struct ebt_reader_info *info = ebt_reader_info(trace_reader(trace));
 
 	json_put(json, "duration_ns", u64, trace_window_ns(trace));
 	json_put(json, "started_ns", u64, info->start_realtime_ns);
-	json_put(json, "rows", f64,
-		 density_rows(trace, trace_from_ns(trace), trace_window_end_ns(trace) + 1));
+	json_put(json, "rows", u64, rounded(density_rows(trace)));
 	json_put(json, "complete", bool, info->complete);
 	return put_meta(json, trace, "host", "host.name")
 		       ?: put_meta(json, trace, "command", "ebrec.command_line");
@@ -121,11 +125,11 @@ static void put_table(struct json *json, const struct density_table *table)
 {
 	json_open_object(json);
 	json_put(json, "name", cstr, table->table->name);
-	json_put(json, "rows", u64, (uint64_t)(table->rows + 0.5));
-	json_put(json, "lost", u64, (uint64_t)(table->lost + 0.5));
+	json_put(json, "rows", u64, rounded(table->rows));
+	json_put(json, "lost", u64, rounded(table->lost));
 	json_put(json, "bins", open_array);
 	for (size_t i = 0; i < DENSITY_BINS; i++)
-		json_u64(json, (uint64_t)(table->bins[i] + 0.5));
+		json_u64(json, rounded(table->bins[i]));
 	json_end(json);
 	json_end(json);
 }
@@ -146,7 +150,7 @@ static struct ebt_error *put_overview(const struct trace *trace,
 	json_put(json, "name", cstr, slash ? slash + 1 : question->file);
 	json_put(json, "from_ns", i64, (int64_t)(trace_from_ns(trace) - start));
 	json_put(json, "to_ns", i64, (int64_t)(trace_window_end_ns(trace) - start));
-	json_put(json, "rows", u64, (uint64_t)(density.rows + 0.5));
+	json_put(json, "rows", u64, rounded(density.rows));
 	json_put(json, "most_rows", u64, question->most_rows);
 	json_put(json, "tables", open_array);
 	for (size_t i = 0; i < density.n; i++)
@@ -161,8 +165,7 @@ static struct ebt_error *put_overview(const struct trace *trace,
 static struct ebt_error *check_size(const struct trace *trace,
 				    const struct serve_question *question)
 {
-	const double rows =
-		density_rows(trace, trace_from_ns(trace), trace_window_end_ns(trace) + 1);
+	const double rows = density_rows(trace);
 
 	if (rows <= (double)question->most_rows)
 		return NULL;

@@ -28,8 +28,20 @@ static double share(const struct ebt_chunk_info *chunk, double from, double to)
 	return to > from && end > begin ? (to - from) / (end - begin) : 0;
 }
 
-double density_rows(const struct trace *trace, uint64_t from, uint64_t to)
+/* The window, whose end may be the last time that there is. */
+static double from_of(const struct trace *trace)
 {
+	return (double)trace_from_ns(trace);
+}
+
+static double to_of(const struct trace *trace)
+{
+	return (double)trace_window_end_ns(trace) + 1;
+}
+
+double density_rows(const struct trace *trace)
+{
+	const double from = from_of(trace), to = to_of(trace);
 	const struct ebt_chunk_info *chunks;
 	double rows = 0;
 	size_t n;
@@ -37,7 +49,7 @@ double density_rows(const struct trace *trace, uint64_t from, uint64_t to)
 	chunks = ebt_reader_chunks(trace_reader(trace), &n);
 	for (size_t i = 0; i < n; i++) {
 		if (table_of(trace, &chunks[i]))
-			rows += chunks[i].rows * share(&chunks[i], (double)from, (double)to);
+			rows += chunks[i].rows * share(&chunks[i], from, to);
 	}
 	return rows;
 }
@@ -99,8 +111,7 @@ static struct ebt_error *add_chunk(struct density *density, const struct ebt_tab
 
 struct ebt_error *density_create(const struct trace *trace, struct density *ret)
 {
-	const double from = (double)trace_from_ns(trace);
-	const double to = (double)trace_window_end_ns(trace) + 1;
+	const double from = from_of(trace), to = to_of(trace);
 	const struct ebt_chunk_info *chunks;
 	struct density density = { 0 };
 	struct ebt_error *err = NULL;

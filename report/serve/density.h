@@ -27,7 +27,7 @@ struct density {
 struct ebt_error *density_create(const struct trace *trace, struct density *ret);
 void density_deinit(struct density *density);
 
-/* Rows of all these tables from one time to another. */
-double density_rows(const struct trace *trace, uint64_t from, uint64_t to);
+/* Rows of all these tables in the window, without the rest. */
+double density_rows(const struct trace *trace);
 
 #endif
