@@ -184,14 +184,16 @@ static struct ebt_error *put_data(const struct options *options, struct trace *t
 	return err ? err : page_write_data(to, page);
 }
 
-/* The trace is opened twice: only the first time tells what times of the question mean. */
+/* The trace is opened twice: only the first time tells what times of the question mean. Another
+ * file may be there each time. */
 static struct ebt_error *answer_data(const struct options *options,
 				     const struct serve_question *question, FILE *to)
 {
 	_cleanup_(trace_closep) struct trace *whole = NULL;
 	_cleanup_(trace_closep) struct trace *trace = NULL;
 	struct serve_part part = { .options = *options };
-	struct ebt_error *err = narrow_pids(&part, question) ?: open_trace(options, &whole);
+	struct ebt_error *err = open_trace(options, &whole) ?: check_version(whole, question)
+							    ?: narrow_pids(&part, question);
 
 	if (err)
 		return err;

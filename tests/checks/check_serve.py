@@ -410,6 +410,7 @@ class Data(Case):
         shutil.copy(self.large, path + ".new")
         os.rename(path + ".new", path)
         self.refused(server.page("data?version=" + version), 404)
+        self.refused(server.page(f"data?version={version}&from=1000000000000&to=2000000000000"), 404)
         self.assertEqual(json.loads(server.page("overview").text)["rows"], 300000)
         os.unlink(path)
         self.refused(server.page("data?version=" + version), 404)
