@@ -70,8 +70,10 @@ void clients_remove(struct clients *clients, struct client *client)
 {
 	TAILQ_REMOVE(&clients->all, client, link);
 	clients->n--;
+	clients->moved = true;
 	if (client->answer >= 0)
 		close(client->answer);
+	ebt_error_destroy(client->why);
 	free(client);
 }
 
@@ -106,13 +108,25 @@ void clients_wait(struct clients *clients, struct client *client)
 	MHD_suspend_connection(client->connection);
 }
 
-void clients_answer(struct clients *clients, struct client *client, int answer, int code)
+static void wait_no_more(struct clients *clients, struct client *client)
 {
 	client->state = CLIENT_ANSWERED;
-	client->answer = answer;
-	client->code = code;
 	TAILQ_REMOVE(&clients->waiting, client, waiting);
 	clients->n_waiting--;
+	clients->moved = true;
 	client_is_known(client); /* its minutes begin now */
 	MHD_resume_connection(client->connection);
+}
+
+void clients_answer(struct clients *clients, struct client *client, int answer, int code)
+{
+	client->answer = answer;
+	client->code = code;
+	wait_no_more(clients, client);
+}
+
+void clients_refuse(struct clients *clients, struct client *client, struct ebt_error *why)
+{
+	client->why = why;
+	wait_no_more(clients, client);
 }

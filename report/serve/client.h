@@ -29,8 +29,9 @@ struct client {
 	bool known;	   /* has shown the cookie */
 	enum client_state state;
 	struct serve_question question;
-	int answer; /* a file; -1: none */
-	int code;   /* enum ebt_error_code, of the answer; 0: it is none */
+	int answer;	       /* a file; -1: none */
+	int code;	       /* enum ebt_error_code, of the answer; 0: it is none */
+	struct ebt_error *why; /* there is no answer; or NULL */
 };
 
 TAILQ_HEAD(client_list, client);
@@ -38,6 +39,9 @@ TAILQ_HEAD(client_list, client);
 struct clients {
 	struct client_list all, waiting;
 	size_t n, n_waiting;
+	/* One has gone, or waits no more. The daemons have to run again: only then they accept the
+	 * next where there was no room, and answer. */
+	bool moved;
 };
 
 uint64_t client_now_ms(void);
@@ -54,7 +58,9 @@ void clients_expire(struct clients *clients, uint64_t *ret_ms);
 
 /* Puts it last in the line. */
 void clients_wait(struct clients *clients, struct client *client);
-/* Its answer is there, which it takes over; -1: there will be none. */
+/* Its answer is there, which it takes over. */
 void clients_answer(struct clients *clients, struct client *client, int answer, int code);
+/* There will be none. Takes the error over; NULL: nobody asks why. */
+void clients_refuse(struct clients *clients, struct client *client, struct ebt_error *why);
 
 #endif

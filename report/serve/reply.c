@@ -149,7 +149,7 @@ enum MHD_Result reply_answer(struct client *client)
 
 	if (client->answer < 0 || fstat(client->answer, &st))
 		return reply_words(client->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-				   "There is no answer.");
+				   client->why ? client->why->message : "There is no answer.");
 	if (client->code == EBT_ERR_NOMEM)
 		return reply_words(client->connection, MHD_HTTP_INSUFFICIENT_STORAGE,
 				   "This takes more memory than --memory allows: choose a shorter "

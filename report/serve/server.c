@@ -50,13 +50,6 @@ struct server {
 
 /* --- children --- */
 
-/* What is to be said in the place of an answer. */
-static void answer_error(struct server *server, struct client *client, struct ebt_error *err)
-{
-	ebt_error_destroy(err);
-	clients_answer(&server->clients, client, -1, EBT_ERR_SYSTEM);
-}
-
 static void start_next(struct server *server)
 {
 	struct client *client;
@@ -66,7 +59,7 @@ static void start_next(struct server *server)
 						     &client->question, server->memory);
 
 		if (err)
-			answer_error(server, client, err);
+			clients_refuse(&server->clients, client, err);
 	}
 }
 
@@ -77,7 +70,7 @@ static void take_answer(struct server *server, int status)
 	struct ebt_error *err = worker_take(&server->worker, status, &answer, &code);
 
 	if (err)
-		answer_error(server, client, err);
+		clients_refuse(&server->clients, client, err);
 	else
 		clients_answer(&server->clients, client, answer, code);
 	server->asked_ms = client_now_ms();
@@ -100,7 +93,7 @@ static void give_up(struct server *server, struct client *client)
 {
 	if (client == TAILQ_FIRST(&server->clients.waiting))
 		worker_kill(&server->worker);
-	clients_answer(&server->clients, client, -1, EBT_ERR_CANCELLED);
+	clients_refuse(&server->clients, client, NULL);
 }
 
 /* --- requests --- */
@@ -282,7 +275,7 @@ static void stop(struct server *server)
 
 	worker_kill(&server->worker);
 	while ((client = TAILQ_FIRST(&server->clients.waiting)))
-		clients_answer(&server->clients, client, -1, EBT_ERR_CANCELLED);
+		clients_refuse(&server->clients, client, NULL);
 	for (size_t i = 0; i < server->n_daemons; i++) {
 		MHD_run(server->daemons[i]); /* takes those that have waited */
 		MHD_stop_daemon(server->daemons[i]);
@@ -368,12 +361,13 @@ static struct ebt_error *loop(struct server *server)
 		uint64_t until_client;
 		int timeout;
 
+		server->clients.moved = false;
 		for (size_t i = 0; i < server->n_daemons; i++)
 			MHD_run(server->daemons[i]);
 		start_next(server);
 		clients_expire(&server->clients, &until_client);
 		timeout = time_left(server, until_client, &over);
-		err = over ? NULL : wait_for_events(server, timeout);
+		err = over ? NULL : wait_for_events(server, server->clients.moved ? 0 : timeout);
 	}
 	return err;
 }

@@ -10,9 +10,11 @@ Times are promises of the program, with room for a machine that is busy.
 import contextlib
 import gzip
 import http.client
+import itertools
 import json
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -136,6 +138,9 @@ class Server:
         pid = self.process.pid
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
             return [int(child) for child in file.read().split()]
+
+    def files(self):
+        return {int(fd) for fd in os.listdir(f"/proc/{self.process.pid}/fd")}
 
     def stop_worker(self, path):
         """Asks, and stops the child that answers before it has: its connection and its id."""
@@ -592,6 +597,22 @@ class Work(Case):
         os.kill(child, signal.SIGSEGV)
         os.kill(child, signal.SIGCONT)
         self.assertEqual(read_status(sock), 500)
+        self.assertEqual(server.page("overview").status, 200)
+
+    def test_child_that_cannot_be_started(self):
+        """There is room for the connection, and for no other file."""
+        server = self.serve(self.large)
+        files = server.files()
+        server.enter()
+        wait_for("the end of the connection", lambda: server.files() == files)
+        free = (fd for fd in itertools.count() if fd not in files)
+        next(free)
+        before = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (next(free), before[1]))
+        answer = server.page("overview")
+        self.refused(answer, 503)
+        self.assertIn("Too many open files", answer.text)
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, before)
         self.assertEqual(server.page("overview").status, 200)
 
     def test_killed_server_leaves_nobody(self):
