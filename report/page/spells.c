@@ -58,22 +58,29 @@ static void join(struct joined *joined, const struct why_spell *spell)
 	joined->count++;
 }
 
-/* From spell i on, as many as lie within that time, one at least: the index behind them. */
-static size_t join_from(const struct why_thread *thread, size_t i, uint64_t within,
+/* From spell i of n on, as many as lie within that time, one at least: the index behind them. */
+static size_t join_from(const struct why_thread *thread, size_t i, size_t n, uint64_t within,
 			struct joined *ret)
 {
 	*ret = (struct joined){ 0 };
 	do
 		join(ret, &thread->spells[i++]);
-	while (i < thread->n && within && thread->spells[i].end - ret->stop <= within);
+	while (i < n && within && thread->spells[i].end - ret->stop <= within);
 	return i;
 }
 
-static bool is_wanted(struct page *page, const struct why_thread *thread)
+/* How many of its spells the page has. The graph has those behind the window, too. */
+static size_t count_wanted(struct page *page, const struct why_thread *thread)
 {
-	return thread->task && thread->n &&
-	       (!trace_has_task_filter(page->trace) ||
-		trace_task_wanted(page->trace, thread->task));
+	const uint64_t to = trace_to_ns(page->trace);
+	size_t n = thread->n;
+
+	if (!thread->task ||
+	    (trace_has_task_filter(page->trace) && !trace_task_wanted(page->trace, thread->task)))
+		return 0;
+	while (n && thread->spells[n - 1].stop >= to)
+		n--;
+	return n;
 }
 
 static uint64_t count_rows(struct page *page, uint64_t within)
@@ -83,12 +90,11 @@ static uint64_t count_rows(struct page *page, uint64_t within)
 	uint64_t rows = 0;
 
 	for (uint32_t t = 0; t < n; t++) {
+		const size_t n_spells = count_wanted(page, &threads[t]);
 		struct joined joined;
 
-		if (!is_wanted(page, &threads[t]))
-			continue;
-		for (size_t i = 0; i < threads[t].n; rows++)
-			i = join_from(&threads[t], i, within, &joined);
+		for (size_t i = 0; i < n_spells; rows++)
+			i = join_from(&threads[t], i, n_spells, within, &joined);
 	}
 	return rows;
 }
@@ -134,25 +140,40 @@ static struct ebt_error *put_row(struct page *page, struct page_rows *section, u
 			joined->count, spell->lasts ? SPELL_LASTS : 0);
 }
 
+/* Until the end of the window: the last spell may reach beyond. */
+static uint64_t ran_ns(struct page *page, const struct why_thread *thread, size_t n)
+{
+	const uint64_t to = trace_to_ns(page->trace);
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct why_spell *spell = &thread->spells[i];
+
+		if (spell->start < to)
+			ns += (spell->end < to ? spell->end : to) - spell->start;
+	}
+	return ns;
+}
+
 static struct ebt_error *put_thread(struct page *page, struct page_rows *section,
 				    const struct why_thread *thread, uint64_t within)
 {
-	uint64_t before = trace_from_ns(page->trace), run = 0, number;
+	const size_t n = count_wanted(page, thread);
+	uint64_t before = trace_from_ns(page->trace), number;
 	struct ebt_error *err = page_thread(page, thread->task, &number);
 
-	for (size_t i = 0; !err && i < thread->n;) {
+	for (size_t i = 0; !err && i < n;) {
 		struct joined joined;
 
-		i = join_from(thread, i, within, &joined);
+		i = join_from(thread, i, n, within, &joined);
 		err = put_row(page, section, number, before, &joined);
 		/* The reader knows the sums alone: what was not known between spells put together
 		 * lies behind them. */
 		before = joined.stop + joined.off + joined.queue + joined.run;
-		run += joined.run;
 	}
 	if (err)
 		return err;
-	page->threads[number - 1].cpu_ns = run;
+	page->threads[number - 1].cpu_ns = ran_ns(page, thread, n);
 	page->threads[number - 1].kernel = thread->kernel;
 	page->threads[number - 1].start = thread->born;
 	page->threads[number - 1].end = thread->ended;
@@ -171,11 +192,11 @@ struct ebt_error *page_put_spells(struct page *page)
 
 	/* Numbers first, so that rows are in their order and wakers have higher ones at most. */
 	for (uint32_t t = 0; !err && t < n; t++) {
-		if (is_wanted(page, &threads[t]))
+		if (count_wanted(page, &threads[t]))
 			err = page_thread(page, threads[t].task, &number);
 	}
 	for (uint32_t t = 0; !err && t < n; t++) {
-		if (is_wanted(page, &threads[t]))
+		if (count_wanted(page, &threads[t]))
 			err = put_thread(page, section, &threads[t], within);
 	}
 	page->within_ns = within;

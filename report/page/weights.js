@@ -7,7 +7,7 @@ import { Grouping, KIND_OFF_CPU, KIND_ON_CPU, KIND_QUEUED } from "./tree.js";
 /** @typedef {import("./model.js").Model} Model */
 /** @typedef {import("./state.js").State} State */
 /** @typedef {import("./tree.js").CallTree} CallTree */
-/** @typedef {{from: number, to: number, threads: Uint8Array | null}} Selection by 1 + thread; null: all */
+/** @typedef {{from: number, to: number, end: number, threads: Uint8Array | null}} Selection to: of rows; end: of time; threads: by 1 + thread; null: all */
 /** @typedef {{self: Float64Array, count: Float64Array}} Weights by node */
 /** @typedef {{tree: CallTree, unit: string, weigh: (selection: Selection) => Weights,
  *   place: (kind: string, row: number) => number}} Weighing place: the node of a moment; 0: it has none */
@@ -71,6 +71,7 @@ export function selectionOf(model, state, range) {
 	return {
 		// A range ends before its end; the whole has the last row, too.
 		from: range ? range.from : model.from, to: range ? range.to : Infinity,
+		end: range ? range.to : model.to,
 		threads: chosenThreads(model, state, state.weight !== "offcpu" && state.weight !== "wall"),
 	};
 }
@@ -98,9 +99,10 @@ function spellTimes(model) {
 	return { stop, start };
 }
 
-/** How much of one span lies in another. @param {number} from @param {number} to @param {Selection} within */
+/** How much of one span lies in another: spells may last beyond the time of the page.
+ * @param {number} from @param {number} to @param {Selection} within */
 function overlap(from, to, within) {
-	return Math.max(0, Math.min(to, within.to) - Math.max(from, within.from));
+	return Math.max(0, Math.min(to, within.end) - Math.max(from, within.from));
 }
 
 /** @param {CallTree} tree @returns {Weights} */

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What pages carry is what reports say: the module that decodes sections reads them here, without a
 // browser, and sums of their rows are compared with `ebreport --json`.
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { Model } from "../../report/page/model.js";
 import { gunzip } from "../../report/page/provider.js";
 import { flattenRows, mergeSlices, nestRows, tablesOf } from "../../report/page/tabledata.js";
+import { selectionOf, sumOf, weighingOf } from "../../report/page/weights.js";
 import { check, close, report, run, same, setting, window } from "./page.mjs";
 
 const ELEMENT = /<script type="[^"]*" id="([^"]*)">([^<]*)<\/script>/g;
 
-/** The models of a page, with all sections. */
-async function modelsOf(name) {
-	const text = readFileSync(setting.pages[name].html, "utf8");
+/** The models of a page, with all sections. @param {string} name of setting.pages */
+function modelsOf(name) {
+	return modelsIn(setting.pages[name].html);
+}
+
+async function modelsIn(path) {
+	const text = readFileSync(path, "utf8");
 	const elements = new Map([...text.matchAll(ELEMENT)].map((match) => [match[1], match[2]]));
 	const head = JSON.parse(elements.get("head"));
 	const provider = {
@@ -212,6 +218,27 @@ async function cut() {
 	check(model.head.warnings.some((text) => /cut|end/i.test(text)), "a warning of the cut: " + model.head.warnings);
 }
 
+/** Of a page of a part what threads did behind it counts for nothing. */
+async function part() {
+	const { html, traces: [trace] } = setting.pages.work, path = html + ".part.html", to = ["--to", "50%"];
+
+	execFileSync(setting.ebreport, ["html", "--no-symbol-cache", ...to, "-o", path, trace], { stdio: "ignore" });
+	const [model] = await modelsIn(path), spells = spellsOf(model), threads = rowsOf(model, "threads");
+
+	check(spells.every(({ stop }) => stop < model.to), "a spell begins behind the part");
+	check(spells.some(({ end }) => end > model.to), "some last beyond it");
+	for (const { tid, run_ns: run } of report(trace, "sched", ...to).rows)
+		close(threads.find((thread) => thread.tid === tid)?.cpu_ns ?? 0, run, "CPU time of " + tid + " in the part");
+	for (const weight of ["offcpu", "wall"]) {
+		const { weigh } = weighingOf(model, weight, "none", false), state = { process: null, thread: null, weight };
+		const [all, chosen] = [null, { from: model.from, to: model.to }].map((range) =>
+			sumOf(weigh(selectionOf(model, state, range)).self));
+
+		check(all > 0, weight + " of a part");
+		same(all, chosen, weight + " of all that is in the part");
+	}
+}
+
 /** Two traces have sections of their own. */
 async function two() {
 	const models = await modelsOf("work+other");
@@ -220,4 +247,4 @@ async function two() {
 	check(models.every((model) => model.get("samples").rows > 100), "samples of both");
 }
 
-await run(work, crowd, losses, cut, two);
+await run(work, crowd, losses, cut, part, two);
