@@ -16,7 +16,7 @@ export class AxisPointer {
 		this.mode = ""; // "brush", "pan", "label", "pinch"
 		this.start = { x: 0, y: 0, from: 0, to: 0 };
 		/** @type {Map<number, number>} */
-		this.fingers = new Map(); // x by pointer
+		this.fingers = new Map(); // x by pointer that is down
 		this.x = -1; // where it hovers
 		canvas.addEventListener("pointerdown", (event) => this.onDown(event));
 		canvas.addEventListener("pointermove", (event) => this.onMove(event));
@@ -76,7 +76,8 @@ export class AxisPointer {
 			axis.brush(view.time(start.x), view.time(event.offsetX), event.shiftKey);
 		else if (!this.mode)
 			this.hover(event);
-		this.fingers.set(event.pointerId, event.offsetX);
+		if (this.fingers.has(event.pointerId))
+			this.fingers.set(event.pointerId, event.offsetX);
 	}
 
 	/** Two fingers: how far they are apart. @param {PointerEvent} event */
