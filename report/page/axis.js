@@ -247,11 +247,12 @@ export class Axis {
 	}
 
 	endBrush() {
-		const range = this.brushed;
+		if (this.brushed)
+			this.app.store.set({ [this.brushKey]: this.brushed });
+	}
 
+	dropBrush() {
 		this.brushed = null;
-		if (range)
-			this.app.store.set({ [this.brushKey]: range });
 		this.request();
 	}
 

@@ -112,17 +112,18 @@ export class AxisPointer {
 		const { axis, start, mode } = this;
 		const still = Math.abs(event.offsetX - start.x) <= CLICK && Math.abs(event.offsetY - start.y) <= CLICK;
 
+		if (mode === "brush" && !still)
+			axis.endBrush();
 		this.onCancel(event);
 		if (still && mode && mode !== "pinch")
 			this.click(event);
-		else if (mode === "brush")
-			axis.endBrush();
 		else if (mode === "label")
 			axis.dropPin(hitAt(axis.painter, start.x, start.y), hitAt(axis.painter, event.offsetX, event.offsetY));
 	}
 
 	/** @param {PointerEvent} event */
 	onCancel(event) {
+		this.axis.dropBrush();
 		this.fingers.delete(event.pointerId);
 		this.mode = this.fingers.size ? "pan" : "";
 		if (!this.fingers.size)

@@ -149,6 +149,14 @@ export async function set(page, patch) {
 	await settle(page);
 }
 
+/** Waits until sections are there that views read when they are shown already, and drawn. */
+export async function loaded(page, ...sections) {
+	await page.evaluate(async (names) => {
+		await Promise.all(names.map((name) => globalThis.ebreportPage.model.load(name)));
+	}, sections);
+	await settle(page);
+}
+
 /** A member of the state. */
 export function state(page, key) {
 	return page.evaluate((name) => globalThis.ebreportPage.store.state[name], key);

@@ -2,7 +2,7 @@
 // The time axis by keys and mouse: its lanes, its table against the reports, ranges, pins, moments
 // and the view.
 import { duration, timeText } from "../../report/page/text.js";
-import { axe, check, close, eventually, open, report, run, same, set, setting, settle, state, window } from "./page.mjs";
+import { axe, check, close, eventually, loaded, open, report, run, same, set, setting, settle, state, window } from "./page.mjs";
 
 const [NAME] = Object.keys(setting.pages);
 const [TRACE] = setting.pages[NAME].traces;
@@ -167,6 +167,28 @@ async function ranges() {
 	await page.context().close();
 }
 
+/** A pointer that comes back to where it was pressed has chosen no range, and none is shown. */
+async function brushBack() {
+	const page = await open(NAME);
+	const box = await canvasOf(page);
+	const picture = () => page.$eval(".axis-canvas", (canvas) => canvas.toDataURL());
+
+	await page.mouse.move(box.x + 400, box.y + 10); // the ruler: a click there chooses nothing
+	await loaded(page, "losses", "events", "points");
+	const before = await picture();
+
+	await page.mouse.down();
+	await page.mouse.move(box.x + 600, box.y + 10, { steps: 3 });
+	await settle(page);
+	check(await picture() !== before, "a range is shown while it is drawn");
+	await page.mouse.move(box.x + 400, box.y + 10, { steps: 3 });
+	await page.mouse.up();
+	await settle(page);
+	same(await state(page, "range"), null, "no range");
+	check(await picture() === before, "no range is shown");
+	await page.context().close();
+}
+
 /** The first place in some rows of pixels of which something is said; [] where nothing is. */
 async function tipAt(page, box, x) {
 	for (let y = 30; y < box.height - 10; y += 7) {
@@ -222,6 +244,7 @@ async function samplesOfFrame() {
 	const [func, time] = await mostSampled(page), { from, to } = await state(page, "view");
 
 	await set(page, { frame: func });
+	await loaded(page, "nodes", "funcs", "samples");
 	const box = await canvasOf(page);
 	const x = LABELS + (time - from) / (to - from) * (box.width - LABELS);
 	let found = false;
@@ -265,4 +288,4 @@ async function zooming() {
 	await page.context().close();
 }
 
-await run(figures, keys, goToTime, ranges, moments, samplesOfFrame, zooming);
+await run(figures, keys, goToTime, ranges, brushBack, moments, samplesOfFrame, zooming);
