@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Pages of traces that are not as usual: a thousand threads, one that lost rows, one that is cut short,
 // one with values at their limits.
-import { check, open, run, same, set, showTab, someMoments, tabs } from "./page.mjs";
+import { check, loaded, open, run, same, set, showTab, someMoments, tabs } from "./page.mjs";
 
 async function everyTab(page) {
 	for (const tab of await tabs(page))
@@ -47,6 +47,7 @@ async function lossOnAxis() {
 	const page = await open("lossy");
 
 	await set(page, { range: { from: 0, to: 1e9 }, range2: null });
+	await loaded(page, "losses", "events", "points");
 	const box = await page.locator(".axis-canvas").boundingBox(), y = box.y + box.height - 6;
 
 	await page.mouse.move(box.x + 500, y);
