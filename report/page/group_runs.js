@@ -18,6 +18,7 @@ export class GroupRuns {
 					rows.push(i);
 		const rate = (/** @type {number} */ row) => run_ns[row] / (spans.end[row] - spans.beginOf(row));
 
+		this.threads = threads;
 		this.origin = spans.model.from; // products of small numbers are exact
 		this.begins = this.edges(rows, (row) => spans.beginOf(row), rate);
 		this.ends = this.edges(rows, (row) => spans.end[row], rate);

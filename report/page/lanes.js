@@ -81,7 +81,7 @@ export class Lanes {
 		this.height = 0;
 		this.laneOf = new Int32Array(this.threads.rows); // where a thread is, or is folded into; -1
 		/** @type {Map<string, GroupRuns>} */
-		this.runs = new Map(); // by key and number of threads
+		this.runs = new Map(); // by key, of the threads that were closed last
 		/** @type {Folding} */
 		this.folding = { opened: new Map(), hidden: new Set() };
 		/** @type {State | null} */
@@ -346,14 +346,14 @@ export class Lanes {
 
 	/** Threads that have no lane of their own. @param {number[]} threads @param {number} at lane of their group */
 	close(threads, at) {
-		const lane = this.list[at], key = lane.key + ":" + threads.length;
-		let runs = this.runs.get(key);
+		const lane = this.list[at];
+		let runs = this.runs.get(lane.key);
 
 		for (const thread of threads)
 			if (this.laneOf[thread] < 0)
 				this.laneOf[thread] = at;
-		if (!runs)
-			this.runs.set(key, runs = new GroupRuns(this.spans, threads));
+		if (runs?.threads.join() !== threads.join())
+			this.runs.set(lane.key, runs = new GroupRuns(this.spans, threads));
 		lane.runs = runs;
 	}
 
