@@ -48,11 +48,6 @@ export function lastFrom(values, value, at, high) {
 	return lastAt(values, value, at + (step >> 1), Math.min(at + step, high));
 }
 
-/** Was it ready at once, where nothing says since when? Preempted or new. @param {string} why */
-function isReady(why) {
-	return why === "runnable" || why === "new";
-}
-
 export class Spans {
 	/** @param {Model} model whose spells are loaded */
 	constructor(model) {
@@ -85,14 +80,10 @@ export class Spans {
 
 	fill() {
 		const { spells, first } = this;
-		const ready = this.model.head.whys.map(isReady);
 		let before = -1, end = 0, next = 0;
 
 		for (let i = 0; i < this.rows; i++) {
 			const thread = spells.thread[i];
-			const early = spells.count[i] === 1 && ready[spells.why[i]] && !spells.queue_ns[i];
-			const off = early ? 0 : spells.off_ns[i];
-			const queue = early ? spells.off_ns[i] : spells.queue_ns[i];
 
 			if (thread !== before) {
 				end = this.model.from;
@@ -101,11 +92,11 @@ export class Spans {
 			}
 			before = thread;
 			this.stop[i] = end + spells.gap[i];
-			this.ready[i] = this.stop[i] + off;
-			this.start[i] = this.ready[i] + queue;
+			this.ready[i] = this.stop[i] + spells.off_ns[i];
+			this.start[i] = this.ready[i] + spells.queue_ns[i];
 			this.end[i] = end = this.start[i] + spells.run_ns[i];
-			this.sumOff[i + 1] = this.sumOff[i] + off;
-			this.sumQueue[i + 1] = this.sumQueue[i] + queue;
+			this.sumOff[i + 1] = this.sumOff[i] + spells.off_ns[i];
+			this.sumQueue[i + 1] = this.sumQueue[i] + spells.queue_ns[i];
 			this.sumRun[i + 1] = this.sumRun[i] + spells.run_ns[i];
 		}
 		while (next < first.length)
