@@ -2,6 +2,7 @@
 // What a selection weighs, by node of a tree: CPU samples, time off the CPUs, all of the time, or
 // rows of a table with stacks. Sums are those of `ebreport callgraph --from A --to B`.
 import { lowerBound } from "./model.js";
+import { spansOf } from "./spans.js";
 import { Grouping, KIND_OFF_CPU, KIND_ON_CPU, KIND_QUEUED } from "./tree.js";
 
 /** @typedef {import("./model.js").Model} Model */
@@ -76,29 +77,6 @@ export function selectionOf(model, state, range) {
 	};
 }
 
-/** When each spell began and when its thread ran again. @type {WeakMap<Model, {stop: Float64Array, start: Float64Array}>} */
-const SPELL_TIMES = new WeakMap();
-
-/** @param {Model} model */
-function spellTimes(model) {
-	const known = SPELL_TIMES.get(model), spells = model.get("spells");
-
-	if (known)
-		return known;
-
-	const stop = new Float64Array(spells.rows), start = new Float64Array(spells.rows);
-
-	for (let i = 0, end = 0; i < spells.rows; i++) {
-		if (!i || spells.thread[i] !== spells.thread[i - 1])
-			end = model.from;
-		stop[i] = end + spells.gap[i];
-		start[i] = stop[i] + spells.off_ns[i] + spells.queue_ns[i];
-		end = start[i] + spells.run_ns[i];
-	}
-	SPELL_TIMES.set(model, { stop, start });
-	return { stop, start };
-}
-
 /** How much of one span lies in another: spells may last beyond the time of the page.
  * @param {number} from @param {number} to @param {Selection} within */
 function overlap(from, to, within) {
@@ -158,7 +136,7 @@ function weighSamples(grouping) {
 /** Time from a stop until the thread ran again. @param {Grouping} grouping @returns {Weighing} */
 function weighOffCpu(grouping) {
 	const { model } = grouping;
-	const spells = model.get("spells"), { stop, start } = spellTimes(model);
+	const { spells, stop, start } = spansOf(model);
 	const at = new Uint32Array(spells.rows);
 
 	for (let i = 0; i < spells.rows; i++) {
@@ -301,7 +279,7 @@ function placeBareThreads(grouping, frame) {
  * @param {Uint32Array} off @param {Uint32Array} queue
  */
 function weighSpells(model, selection, weights, off, queue) {
-	const spells = model.get("spells"), { stop, start } = spellTimes(model);
+	const { spells, stop, ready, start, end } = spansOf(model);
 	const run = new Float64Array(model.get("threads").rows);
 
 	for (let i = 0; i < spells.rows; i++) {
@@ -309,12 +287,9 @@ function weighSpells(model, selection, weights, off, queue) {
 
 		if (selection.threads && !selection.threads[thread + 1])
 			continue;
-
-		const runnable = stop[i] + spells.off_ns[i];
-
-		addSpan(weights, off[i], stop[i], runnable, spells.count[i], selection);
-		addSpan(weights, queue[i], runnable, start[i], spells.count[i], selection);
-		run[thread] += overlap(start[i], start[i] + spells.run_ns[i], selection);
+		addSpan(weights, off[i], stop[i], ready[i], spells.count[i], selection);
+		addSpan(weights, queue[i], ready[i], start[i], spells.count[i], selection);
+		run[thread] += overlap(start[i], end[i], selection);
 	}
 	return run;
 }
