@@ -101,7 +101,7 @@ export function counterText(value, unit) {
 
 /** Least and greatest value of each pixel. @param {Painter} p @param {Counter} counter @param {number} y */
 export function paintCounter(p, counter, y) {
-	const { view, context, tracks } = p, { time, value } = tracks.points;
+	const { view, context, tracks } = p, { time } = tracks.points;
 	const low = Math.min(0, counter.least), range = counter.greatest - low || 1;
 	const scale = COUNTER_HEIGHT / range, bottom = y + COUNTER_HEIGHT;
 	let at = Math.max(counter.first, lowerBound(time, view.from, counter.first, counter.end) - 1);
@@ -111,9 +111,7 @@ export function paintCounter(p, counter, y) {
 		const next = lowerBound(time, view.time(view.left + i + 1), at, counter.end);
 
 		if (next > counter.first) {
-			const from = Math.max(at, counter.first);
-			const greatest = next > from ? tracks.greatestOf(from, next) : value[next - 1];
-			const least = next > from ? tracks.leastOf(from, next) : greatest;
+			const { least, greatest } = tracks.extremesOf(at, next); // from the one that still holds on
 			const top = bottom - (greatest - low) * scale;
 
 			context.globalAlpha = 0.25;

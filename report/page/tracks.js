@@ -106,7 +106,7 @@ export class Tracks {
 	}
 
 	fillCounters() {
-		const { series, value } = this.points;
+		const { series } = this.points;
 		const heads = Array.isArray(this.model.head.series) ? this.model.head.series : [];
 
 		this.fillBlocks();
@@ -116,15 +116,9 @@ export class Tracks {
 			high = lowerBound(series, index + 1, low, this.points.rows);
 			if (!head)
 				continue;
-			let least = Infinity, greatest = -Infinity;
-
-			for (let i = low; i < high; i++) {
-				least = Math.min(least, value[i]);
-				greatest = Math.max(greatest, value[i]);
-			}
 			this.counters.push({ index, name: String(head.name ?? ""), category: String(head.category || "others"),
 				unit: head.kind === "rate" ? (head.unit || "") + "/s" : String(head.unit ?? ""),
-				first: low, end: high, least, greatest });
+				first: low, end: high, ...this.extremesOf(low, high) });
 		}
 	}
 
@@ -141,31 +135,19 @@ export class Tracks {
 		}
 	}
 
-	/** @param {number} low @param {number} high points */
-	leastOf(low, high) {
-		let least = Infinity;
+	/** Of some points; Infinity and -Infinity of none. @param {number} low @param {number} high */
+	extremesOf(low, high) {
+		const { value } = this.points;
+		let least = Infinity, greatest = -Infinity;
 
 		while (low < high) {
-			const whole = low % BLOCK === 0 && low + BLOCK <= high;
+			const isWhole = low % BLOCK === 0 && low + BLOCK <= high, block = low / BLOCK;
 
-			least = Math.min(least, whole ? this.blockLeast[low / BLOCK] : this.points.value[low]);
-			low += whole ? BLOCK : 1;
+			least = Math.min(least, isWhole ? this.blockLeast[block] : value[low]);
+			greatest = Math.max(greatest, isWhole ? this.blockGreatest[block] : value[low]);
+			low += isWhole ? BLOCK : 1;
 		}
-		return least;
-	}
-
-	/** @param {number} low @param {number} high points */
-	greatestOf(low, high) {
-		let greatest = -Infinity;
-
-		while (low < high) {
-			const whole = low % BLOCK === 0 && low + BLOCK <= high;
-
-			greatest = Math.max(greatest,
-				whole ? this.blockGreatest[low / BLOCK] : this.points.value[low]);
-			low += whole ? BLOCK : 1;
-		}
-		return greatest;
+		return { least, greatest };
 	}
 }
 
