@@ -2,6 +2,7 @@
 // Draws what lies over lanes: the critical path, who woke whom, lost rows, chosen ranges and the
 // moment that was clicked on.
 import { lowerBound } from "./model.js";
+import { MOMENTS } from "./state.js";
 import { lastAt } from "./spans.js";
 import { SPAN_HEIGHT, LANE_GAP } from "./lanes.js";
 
@@ -119,7 +120,7 @@ export function paintOutline(p, y, height, from, to) {
  * @returns {[number, number]} */
 function spanOfMoment(p, moment) {
 	const { kind, index } = moment;
-	const section = p.model.get(kind === "event" ? "events" : kind === "path" ? "path" : kind === "loss" ? "losses" : "samples");
+	const section = p.model.get(MOMENTS[kind]);
 
 	if (index >= section.rows)
 		return [moment.time, moment.time];
