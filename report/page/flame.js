@@ -186,7 +186,6 @@ class FlameView {
 			return;
 		this.picture.found = matchFuncs(this.shape.funcs, text);
 		this.picture.plan();
-		this.showMatched();
 	}
 
 	showMatched() {
@@ -229,6 +228,7 @@ class FlameView {
 	say() {
 		const { profile, shape } = this, { zoomed } = this.picture;
 
+		this.showMatched();
 		if (!profile || !shape || !profile.total) {
 			this.said.textContent = "";
 			return;
@@ -243,7 +243,6 @@ class FlameView {
 				percent(shape.total(zoomed), profile.total) + ")");
 		fill(this.said, parts.join("; "), zoomed > 0 && " ",
 			zoomed > 0 && button("Show all", () => this.zoom(0), { class: "link" }));
-		this.showMatched();
 	}
 
 	/** @param {number} node */

@@ -83,6 +83,23 @@ async function heaviest(page) {
 	return tooltip(page);
 }
 
+/** A frame is zoomed to and something is searched for: turned over, the graph has other frames. */
+async function turnedZoom() {
+	const { name, matched, all } = wordOf(TRACE);
+	const page = await open(NAME, "tab=flame&text=" + name);
+
+	await heaviest(page);
+	for (let i = 0; i < 3; i++)
+		await page.keyboard.press("ArrowDown");
+	await page.keyboard.press("Enter");
+	check((await page.textContent(".flame-matched")).endsWith(" of the zoom"), "a zoom within a search: " + await page.textContent(".flame-matched"));
+	await page.getByLabel("Innermost first").check();
+	await settle(page);
+	const turned = await page.textContent(".flame-matched");
+	check(turned.startsWith("matched " + percent(matched, all)), "how much matches " + name + ", turned over: " + turned);
+	await page.context().close();
+}
+
 /** Turned over, the first row of all merged has functions by their own time. */
 async function inverted() {
 	const page = await open(NAME, "tab=flame");
@@ -345,4 +362,4 @@ async function hostileName() {
 	await page.context().close();
 }
 
-await run(search, inverted, frames, ranges, files, keys, links, moments, commands, hostileName);
+await run(search, inverted, turnedZoom, frames, ranges, files, keys, links, moments, commands, hostileName);
