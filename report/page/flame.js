@@ -180,11 +180,9 @@ class FlameView {
 	}
 
 	showSearch() {
-		const { text } = this.app.store.state;
-
 		if (!this.shape)
 			return;
-		this.picture.found = matchFuncs(this.shape.funcs, text);
+		this.picture.found = matchFuncs(this.shape.funcs, this.app.store.state);
 		this.picture.plan();
 	}
 

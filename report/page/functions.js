@@ -276,7 +276,7 @@ class FunctionsView {
 		const column = columns.find(({ key }) => key === this.sort.key) ||
 			/** @type {FuncColumn} */ (columns.find(({ key }) => key === (this.profile?.comparison ? "change" : "self")));
 		const sign = this.sort.down || !this.sort.key ? -1 : 1;
-		const found = this.profile ? matchFuncs(this.profile.tree.funcs, this.app.store.state.text) : null;
+		const found = this.profile ? matchFuncs(this.profile.tree.funcs, this.app.store.state) : null;
 		const rows = (found ? this.rows.filter((row) => found[row.func]) : this.rows.slice())
 			.map((row) => ({ row, value: column.value(row) }));
 

@@ -3,6 +3,7 @@
 import { el, fill, button, select, announce } from "./dom.js";
 import { duration, timeText } from "./text.js";
 import { openHelp } from "./help.js";
+import { isHeldBack } from "./tree.js";
 
 /** @typedef {import("./state.js").App} App */
 /** @typedef {import("./state.js").Range} Range */
@@ -33,15 +34,16 @@ function createSearch(app) {
 		type: "search", id: "search", placeholder: "Search", "aria-label": "Search for functions, threads and rows",
 		"aria-keyshortcuts": "/", autocomplete: "off", spellcheck: "false", maxlength: "500",
 	});
+	const search = () => app.store.set({ text: input.value, typed: true });
 	let timer = 0;
 
 	input.addEventListener("input", () => {
 		clearTimeout(timer);
-		timer = setTimeout(() => app.store.set({ text: input.value }), 150);
+		timer = setTimeout(search, 150);
 	});
 	input.addEventListener("keydown", (event) => {
 		if (event.key === "Enter")
-			app.store.set({ text: input.value });
+			search();
 	});
 	return {
 		element: input,
@@ -59,7 +61,7 @@ function functionName(model, func) {
 	return funcs.rows ? model.string(funcs.name[func]) || "?" : "…";
 }
 
-const CHOSEN = ["range", "range2", "process", "thread", "frame", "text"];
+const CHOSEN = ["range", "range2", "process", "thread", "frame", "text", "typed"];
 
 /** What is chosen, as [name, text, patch that undoes it]. @param {App} app @returns {[string, string, any][]} */
 function chosen(app) {
@@ -98,10 +100,19 @@ function createChips(app) {
 		if (list.length > 1)
 			element.append(el("li", null, button("Clear all", () => undoChoice(app, "choice",
 				Object.assign({}, ...list.map((item) => item[2]))), { class: "plain" })));
+		if (isHeldBack(app.store.state))
+			element.append(el("li", { class: "muted" }, "This expression came with the address, and may take for ever: it does not run by itself. ",
+				button("Run it", () => runSearch(app), { class: "plain" })));
 		element.hidden = !list.length;
 	};
 
 	return { element, show };
+}
+
+/** @param {App} app */
+function runSearch(app) {
+	document.getElementById("search")?.focus(); // the button is gone then
+	app.store.set({ typed: true });
 }
 
 /** The button that was used is gone then, so that focus needs a place. @param {App} app @param {string} name @param {any} patch */

@@ -33,7 +33,7 @@ const MOMENT = /** @type {Place} */ ({
 function initialState(model) {
 	return {
 		tab: "overview", view: { from: model.from, to: model.to }, range: null, range2: null,
-		process: null, thread: null, text: "", weight: "cpu", inverted: false, by: "name",
+		process: null, thread: null, text: "", typed: false, weight: "cpu", inverted: false, by: "name",
 		frame: null, pins: [], moment: null, theme: "auto", table: "", flame: "", trace: 0,
 	};
 }

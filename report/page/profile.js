@@ -76,10 +76,10 @@ export function loadProfile(app) {
 
 /**
  * Leaves the weights of stacks with a function that is searched for.
- * @param {CallTree} tree @param {Weights} weights @param {string} text
+ * @param {CallTree} tree @param {Weights} weights @param {import("./tree.js").Search} search
  */
-function keepFound(tree, weights, text) {
-	const found = matchFuncs(tree.funcs, text);
+function keepFound(tree, weights, search) {
+	const found = matchFuncs(tree.funcs, search);
 	const within = new Uint8Array(tree.n);
 
 	if (!found)
@@ -168,7 +168,7 @@ function makeComparison(app) {
 	const { tree, weights, place, sides } = both;
 
 	if (flameChoice(app, "only"))
-		weights.forEach((side) => keepFound(tree, side, app.store.state.text));
+		weights.forEach((side) => keepFound(tree, side, app.store.state));
 
 	const comparison = compareWeights(tree, weights[0], weights[1], {
 		sampled: app.store.state.weight === "cpu",
@@ -192,7 +192,7 @@ function makeProfile(app) {
 	const weights = weigh(selectionOf(model, state, state.range));
 
 	if (flameChoice(app, "only"))
-		keepFound(tree, weights, state.text);
+		keepFound(tree, weights, state);
 	return { tree, weights, total: sumOf(weights.self), rows: sumOf(weights.count), comparison: null, place, sides: [] };
 }
 
@@ -201,10 +201,10 @@ const PROFILES = new WeakMap();
 
 /** What it depends on. @param {App} app */
 function profileKey(app) {
-	const { range, range2, process, thread, weight, by, text } = app.store.state;
+	const { range, range2, process, thread, weight, by, text, typed } = app.store.state;
 
 	return JSON.stringify([range, range2, process, thread, weight, by,
-		flameChoice(app, "only") ? text : "",
+		flameChoice(app, "only") ? [text, typed] : "",
 		["unfolded", "only", "before", "pertotal", "perduration", "single"].map((word) => flameChoice(app, word))]);
 }
 
@@ -223,7 +223,7 @@ export function profileOf(app) {
 
 /** Does a change of the state change it? @param {Set<string>} changed */
 export function changesProfile(changed) {
-	return ["range", "range2", "process", "thread", "weight", "by", "flame", "text"].some(
+	return ["range", "range2", "process", "thread", "weight", "by", "flame", "text", "typed"].some(
 		(key) => changed.has(key));
 }
 

@@ -12,6 +12,7 @@
  * @property {number | null} process index of the model
  * @property {number | null} thread
  * @property {string} text what is searched for
+ * @property {boolean} typed here, and not in an address: an expression is run then, which may take for ever
  * @property {string} weight of the flame graph: "cpu", "offcpu", "wall"
  * @property {boolean} inverted
  * @property {string} by "name", "process", "thread" or "none": what stacks begin with

@@ -321,31 +321,42 @@ export class Grouping {
 	}
 }
 
-/**
- * What a search looks for: words, or an expression between slashes.
- * @param {string} text @returns {((name: string) => boolean) | null} null: nothing is searched for
- */
-function matcherOf(text) {
-	const expression = /^\/(.*?)\/?$/.exec(text);
-	const words = text.toLowerCase();
+/** What is searched for, of the state. @typedef {{text: string, typed: boolean}} Search */
 
-	if (!text || text === "/" || text === "//")
+/** The expression between slashes; null: words are searched for. @param {string} text */
+function expressionOf(text) {
+	return /^\/(.*?)\/?$/.exec(text)?.[1] ?? null;
+}
+
+/** May an expression take for ever that nobody has typed here? @param {Search} search */
+export function isHeldBack({ text, typed }) {
+	return !typed && Boolean(expressionOf(text));
+}
+
+/**
+ * What a search looks for.
+ * @param {Search} search @returns {((name: string) => boolean) | null} null: nothing is searched for
+ */
+function matcherOf(search) {
+	const { text } = search, expression = expressionOf(text), words = text.toLowerCase();
+
+	if (!text || expression === "" || isHeldBack(search))
 		return null;
-	if (expression) {
+	if (expression !== null) {
 		try {
-			const pattern = new RegExp(expression[1], "i");
+			const pattern = new RegExp(expression, "i");
 
 			return (name) => pattern.test(name);
 		} catch {
-			return (name) => name.includes(expression[1]); // not finished yet
+			return (name) => name.includes(expression); // not finished yet
 		}
 	}
 	return (name) => name.toLowerCase().includes(words);
 }
 
-/** By function: does the search find it? @param {FuncTable} funcs @param {string} text @returns {Uint8Array | null} */
-export function matchFuncs(funcs, text) {
-	const matches = matcherOf(text);
+/** By function: does the search find it? @param {FuncTable} funcs @param {Search} search @returns {Uint8Array | null} */
+export function matchFuncs(funcs, search) {
+	const matches = matcherOf(search);
 
 	if (!matches)
 		return null;

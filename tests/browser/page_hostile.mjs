@@ -108,6 +108,16 @@ async function addresses() {
 	}
 }
 
+/** An expression that takes for ever on names of the page does not stop who only follows a link. */
+async function expressions() {
+	const page = await open(kinds[0], "tab=flame&flame=only&text=" + encodeURIComponent("/^(.*)*\u0007\u0007$/"));
+
+	for (const tab of await tabs(page))
+		await showTab(page, tab);
+	check((await page.locator(".chips").innerText()).includes("does not run by itself"), "the page says that the expression is not run");
+	await page.context().close();
+}
+
 const kinds = Object.keys(setting.pages).filter((name) => name !== "work");
 
-await run(...kinds.map((kind) => Object.defineProperty(() => hostile(kind), "name", { value: kind })), shown, addresses);
+await run(...kinds.map((kind) => Object.defineProperty(() => hostile(kind), "name", { value: kind })), shown, addresses, expressions);

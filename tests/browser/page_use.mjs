@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { duration, percent } from "../../report/page/text.js";
-import { check, eventually, open, openFile, report, run, same, set, setting, settle, showTab, someMoments, state, tabs } from "./page.mjs";
+import { check, eventually, open, openFile, ready, report, run, same, set, setting, settle, showTab, someMoments, state, tabs } from "./page.mjs";
 
 const [NAME] = Object.keys(setting.pages);
 const [TRACE] = setting.pages[NAME].traces;
@@ -65,6 +65,28 @@ async function search() {
 	await showTab(page, "functions");
 	const shown = await page.locator(".functions-grid tbody tr th").allTextContents();
 	check(shown.length > 0 && shown.every((text) => text.toLowerCase().includes(name)), "functions that match: " + shown);
+	await page.context().close();
+}
+
+/** An expression that is typed is run; one that an address holds waits for a click. */
+async function expressions() {
+	const { name, matched, all } = wordOf(TRACE);
+	const page = await open(NAME, "tab=flame"), wanted = "matched " + percent(matched, all);
+	const found = () => page.textContent(".flame-matched");
+	const held = page.getByRole("button", { name: "Run it" });
+
+	await page.fill("#search", "/" + name.replace(/.$/, "[^0-9]") + "/");
+	await page.keyboard.press("Enter");
+	await settle(page);
+	same(await found(), wanted, "how much an expression matches");
+	same(await held.count(), 0, "buttons to run what was typed");
+	await page.reload();
+	await ready(page);
+	same(await found(), "", "what an expression of an address matches before it is run");
+	await held.click();
+	await settle(page);
+	same(await found(), wanted, "how much it matches when it was run");
+	same(await held.count(), 0, "buttons to run what is run");
 	await page.context().close();
 }
 
@@ -362,4 +384,4 @@ async function hostileName() {
 	await page.context().close();
 }
 
-await run(search, inverted, turnedZoom, frames, ranges, files, keys, links, moments, commands, hostileName);
+await run(search, expressions, inverted, turnedZoom, frames, ranges, files, keys, links, moments, commands, hostileName);
