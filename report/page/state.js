@@ -84,7 +84,7 @@ export function correctState(patch, model) {
 	for (const key of ["range", "range2"])
 		patch[key] = inside(patch[key]);
 	patch.view = inside(patch.view) || { from: model.from, to: model.to };
-	patch.pins = patch.pins.filter((/** @type {any} */ thread) => below(thread, "threads"));
+	patch.pins = [...new Set(patch.pins)].filter((thread) => below(thread, "threads"));
 	if (!["name", "process", "thread", "none"].includes(patch.by))
 		patch.by = "name";
 	if (!["auto", "light", "dark"].includes(patch.theme))
