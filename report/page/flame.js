@@ -6,7 +6,7 @@ import { announce, button, el, fill, select } from "./dom.js";
 import { baseName, changeColour, nodeChange } from "./difference.js";
 import { FlamePicture, kindColour, objectColours } from "./flame_canvas.js";
 import {
-	amountOf, changesProfile, chooseFlame, comparable, flameChoice, inexactNote, isCompared, isLoaded, loadProfile,
+	amountOf, changesProfile, chooseFlame, comparable, flameChoice, inexactNote, isCompared, isLoaded,
 	nounOf, profileCommand, profileOf, sumText, whyEmpty,
 } from "./profile.js";
 import { findPath, isInlined, pathTo, PlainShape, TurnedShape } from "./shapes.js";
@@ -114,11 +114,8 @@ class FlameView {
 	}
 
 	showAll() {
-		if (!isLoaded(this.app)) {
-			fill(this.said, "Reading stacks …");
-			loadProfile(this.app).then(() => this.showAll());
+		if (!isLoaded(this.app, this.said, () => this.showAll()))
 			return;
-		}
 		this.makeShape();
 		this.showSearch();
 		this.showPicture();

@@ -5,7 +5,7 @@ import { commandBox } from "./command.js";
 import { baseName, compareFuncs } from "./difference.js";
 import { button, el, fill, select } from "./dom.js";
 import {
-	amountOf, changesProfile, inexactNote, isLoaded, loadProfile, profileCommand, profileOf, sumText, whyEmpty,
+	amountOf, changesProfile, inexactNote, isLoaded, profileCommand, profileOf, sumText, whyEmpty,
 } from "./profile.js";
 import { count, percent } from "./text.js";
 import { KIND_ROOT, matchFuncs, NODE_INLINED, shortName } from "./tree.js";
@@ -181,11 +181,8 @@ class FunctionsView {
 	}
 
 	show() {
-		if (!isLoaded(this.app)) {
-			this.said.textContent = "Reading stacks …";
-			loadProfile(this.app).then(() => this.show());
+		if (!isLoaded(this.app, this.said, () => this.show()))
 			return;
-		}
 
 		const profile = profileOf(this.app);
 

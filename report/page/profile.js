@@ -64,14 +64,20 @@ function sectionsOf(app) {
 		weightSections(app.store.state.weight).map((name) => ({ model, name })));
 }
 
-/** Is all of it here already? @param {App} app */
-export function isLoaded(app) {
-	return sectionsOf(app).every(({ model, name }) => Object.hasOwn(model.loaded, name));
-}
+/**
+ * Is all of it here already? If not, it is read, and shown then.
+ * @param {App} app @param {HTMLElement} said what is said meanwhile @param {() => void} show
+ */
+export function isLoaded(app, said, show) {
+	const sections = sectionsOf(app);
 
-/** @param {App} app */
-export function loadProfile(app) {
-	return Promise.all(sectionsOf(app).map(({ model, name }) => model.load(name)));
+	if (sections.every(({ model, name }) => Object.hasOwn(model.loaded, name)))
+		return true;
+	said.textContent = "Reading stacks …";
+	Promise.all(sections.map(({ model, name }) => model.load(name))).then(show, (error) => {
+		said.textContent = "Stacks cannot be shown. The page's data may be damaged: " + error.message + ".";
+	});
+	return false;
 }
 
 /**

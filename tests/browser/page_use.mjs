@@ -2,7 +2,7 @@
 // The page is used as a person would: search, the flame graph turned over, differences, keys, links,
 // moments, and the command lines that it gives.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { duration, percent } from "../../report/page/text.js";
 import { check, eventually, open, openFile, ready, report, run, same, set, setting, settle, showTab, someMoments, state, tabs } from "./page.mjs";
@@ -162,6 +162,20 @@ async function frames() {
 	await page.mouse.click(box.x + box.width / 3, box.y + 50);
 	check((await said()).includes("zoomed to "), "a click zooms: " + await said());
 	await page.context().close();
+}
+
+/** Where stacks are damaged, views of them say so. */
+async function damaged() {
+	const { html } = setting.pages[NAME], path = html.replace(/\.html$/, "_damaged.html");
+
+	writeFileSync(path, readFileSync(html, "utf8").replace(/(<script [^>]*id="s-0-nodes">)[^<]{8}/, "$1AAAAAAAA"));
+	for (const tab of ["flame", "functions"]) {
+		const page = await openFile(path, "damaged", "tab=" + tab);
+
+		await eventually(page, tab + " says that stacks are damaged", (id) => document.getElementById("panel-" + id).innerText
+			.includes("Stacks cannot be shown. The page's data may be damaged"), tab);
+		await page.context().close();
+	}
 }
 
 // --- differences ---
@@ -384,4 +398,4 @@ async function hostileName() {
 	await page.context().close();
 }
 
-await run(search, expressions, inverted, turnedZoom, frames, ranges, files, keys, links, moments, commands, hostileName);
+await run(search, expressions, inverted, turnedZoom, frames, damaged, ranges, files, keys, links, moments, commands, hostileName);
