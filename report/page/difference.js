@@ -31,7 +31,7 @@ function mergeTree(tree, builder, numbers) {
 
 		if (funcs[func] < 0)
 			funcs[func] = mergeFunc(tree.funcs, func, builder.funcs, numbers);
-		nodes[i] = builder.place(nodes[tree.parent[i]], funcs[func], tree.flags[i]);
+		nodes[i] = builder.place(nodes[tree.parent[i]], funcs[func], tree.flags[i], 0, 0, tree.category[i]);
 	}
 	return nodes;
 }
