@@ -133,7 +133,6 @@ static struct ebt_error *put_series(struct page *page, const struct counter *c)
 	json_put(json, "instance", cstr, c->instance);
 	json_put(json, "unit", cstr, c->unit);
 	json_put(json, "kind", cstr, c->cumulative ? "rate" : "gauge");
-	json_put(json, "doc", cstr, c->doc);
 	json_key(json, "thread");
 	if (thread)
 		json_u64(json, thread - 1);

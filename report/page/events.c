@@ -28,16 +28,15 @@ static const struct {
 	const char *many;  /* several that were put together */
 	const char *value; /* what `value` is; NULL: nothing */
 	size_t most;
-	bool stacks; /* its events have nodes */
 } kinds[] = {
-	[PAGE_SYSCALL] = { "syscall", "system calls", "result", MOST_CALLS, false },
-	[PAGE_MARK] = { "mark", "marks", NULL, MOST_EVENTS, true },
-	[PAGE_BLOCK] = { "block", "requests", "bytes", MOST_EVENTS, false },
-	[PAGE_NET] = { "net", "connections", "bytes", MOST_EVENTS, false },
-	[PAGE_DBUS] = { "dbus", "messages", "bytes", MOST_EVENTS, false },
-	[PAGE_LOG] = { "log", "lines", "severity", MOST_EVENTS, false },
-	[PAGE_IRQ] = { "irq", "interrupts", "self_ns", MOST_EVENTS, false },
-	[PAGE_FAULT] = { "fault", "page faults", "address", MOST_EVENTS, true },
+	[PAGE_SYSCALL] = { "syscall", "system calls", "result", MOST_CALLS },
+	[PAGE_MARK] = { "mark", "marks", NULL, MOST_EVENTS },
+	[PAGE_BLOCK] = { "block", "requests", "bytes", MOST_EVENTS },
+	[PAGE_NET] = { "net", "connections", "bytes", MOST_EVENTS },
+	[PAGE_DBUS] = { "dbus", "messages", "bytes", MOST_EVENTS },
+	[PAGE_LOG] = { "log", "lines", "severity", MOST_EVENTS },
+	[PAGE_IRQ] = { "irq", "interrupts", "self_ns", MOST_EVENTS },
+	[PAGE_FAULT] = { "fault", "page faults", "address", MOST_EVENTS },
 };
 
 struct track {

@@ -3,7 +3,6 @@
 #include "report/page/page.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "report/page/private.h"
@@ -140,17 +139,6 @@ static struct ebt_error *put_sources(struct page *page)
 	return err;
 }
 
-static struct ebt_error *put_n_cpus(struct page *page)
-{
-	const char *cpus;
-	struct ebt_error *err = ebt_reader_meta(trace_reader(page->trace), "host.cpus", &cpus);
-	const unsigned long n = !err && cpus ? strtoul(cpus, NULL, 10) : 0;
-
-	if (n && n <= UINT16_MAX)
-		json_put(&page->json, "n_cpus", u64, n);
-	return err;
-}
-
 /* --- filters --- */
 
 static void add_option(struct text *text, const char *option, const char *value)
@@ -209,7 +197,6 @@ struct ebt_error *page_put_facts(struct page *page)
 	struct ebt_error *err = put_facts(page) ?:
 				put_warnings(page) ?:
 				put_sources(page) ?:
-				put_n_cpus(page) ?:
 				put_filters(page) ?:
 				page_put_quality(page);
 

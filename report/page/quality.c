@@ -51,7 +51,7 @@ struct ebt_error *page_put_quality(struct page *page)
 {
 	const struct calltree *tree = why_graph_tree(page->why->graph);
 	const struct page_quality *q = &page->quality;
-	uint64_t samples = 0, all = 0, named = 0;
+	uint64_t all = 0, named = 0;
 	uint32_t n;
 	struct frames *frames;
 
@@ -59,18 +59,14 @@ struct ebt_error *page_put_quality(struct page *page)
 	frames = calloc(n + 1ull, sizeof(*frames));
 	if (!frames)
 		return &ebt_enomem;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n && i < q->n; i++) {
 		count(tree, frames, i);
-		samples += i < q->n ? q->by_node[i] : 0;
-		all += i < q->n ? (uint64_t)q->by_node[i] * frames[i].all : 0;
-		named += i < q->n ? (uint64_t)q->by_node[i] * frames[i].named : 0;
+		all += (uint64_t)q->by_node[i] * frames[i].all;
+		named += (uint64_t)q->by_node[i] * frames[i].named;
 	}
 	free(frames);
 	json_put(&page->json, "quality", open_object);
-	json_put(&page->json, "samples", u64, samples);
-	json_put(&page->json, "stacks", u64, q->user);
 	put_percent(&page->json, "whole", q->whole, q->user);
-	json_put(&page->json, "frames", u64, all);
 	put_percent(&page->json, "named", named, all);
 	json_end(&page->json);
 	return NULL;

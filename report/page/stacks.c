@@ -18,9 +18,7 @@ static const struct page_column node_columns[] = {
 	{ "line", PAGE_U32, false },  { "flags", PAGE_U8, false }, { "category", PAGE_U16, false },
 };
 
-#define NODE_INLINED   1 /* into its parent */
-#define NODE_RECURSIVE 2 /* calls of itself are folded into it */
-#define NODE_RECORDER  4 /* what the recorder did itself */
+#define NODE_INLINED 1 /* into its parent */
 
 /* Numbers of nodes and functions are those of the tree. What no stack of the page leads through is
  * a row of zeros: the tree may have stacks from behind the window and of processes that a filter
@@ -70,15 +68,12 @@ static struct ebt_error *put_node(struct page *page, struct page_rows *section,
 				  const struct stacks_used *used, uint32_t number)
 {
 	const struct calltree_node *node = &used->nodes[number];
-	const unsigned int flags = (node->inlined ? NODE_INLINED : 0) |
-				   (node->recursive ? NODE_RECURSIVE : 0) |
-				   (node->recorder ? NODE_RECORDER : 0);
 	uint64_t file;
 	struct ebt_error *err = page_cstr(page, node->file ? node->file : "", &file);
 
 	return err ? err
-		   : page_row(section, node->parent, node->func, file, node->line_first, flags,
-			      used->categories.stack[number]);
+		   : page_row(section, node->parent, node->func, file, node->line_first,
+			      node->inlined ? NODE_INLINED : 0, used->categories.stack[number]);
 }
 
 static struct ebt_error *put_nodes(struct page *page, const struct stacks_used *used)
