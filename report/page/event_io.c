@@ -25,17 +25,6 @@ struct io_reader {
 	size_t n_answers, answers_capacity, failed_capacity, next;
 };
 
-/* Track, name and detail are there; other: who took part. */
-static struct ebt_error *add(struct io_reader *r, enum page_event_kind kind,
-			     struct page_event *event, const struct ebt_task *other)
-{
-	uint64_t thread;
-	struct ebt_error *err = page_thread(r->page, other, &thread);
-
-	event->other = (uint32_t)thread;
-	return err ? err : page_events_add(r->events, kind, event);
-}
-
 static void add_error(struct text *text, uint64_t error)
 {
 	const char *name = error ? errno_name(error) : NULL;
@@ -47,11 +36,6 @@ static void add_error(struct text *text, uint64_t error)
 }
 
 /* --- disks --- */
-
-static const char *value_name(const struct ebt_row *row, unsigned int field)
-{
-	return ebt_value_name(&row->batch->table->fields[field], ebt_u64(row, field)) ?: "other";
-}
 
 static void add_thread(struct io_reader *r, struct text *text, const char *before,
 		       const struct ebt_task *task)
@@ -81,7 +65,7 @@ static struct ebt_error *request_text(struct io_reader *r, const struct ebt_row 
 		text_duration(&text, device);
 	}
 	if (ebt_block_io_state(row) != EBT_V_block_io_state_complete)
-		text_printf(&text, ", %s", value_name(row, EBT_F_block_io_state));
+		text_printf(&text, ", %s", page_value_name(row, EBT_F_block_io_state) ?: "other");
 	add_error(&text, ebt_block_io_error(row));
 	return text_error(&text) ?: page_events_text(r->events, text_str(&text), ret);
 }
@@ -89,10 +73,8 @@ static struct ebt_error *request_text(struct io_reader *r, const struct ebt_row 
 static struct ebt_error *take_request(void *arg, const struct ebt_row *row)
 {
 	struct io_reader *r = arg;
-	const uint64_t total = ebt_block_io_duration(row), bytes = ebt_block_io_bytes(row);
+	const uint64_t bytes = ebt_block_io_bytes(row);
 	struct page_event event = {
-		.time = row->time > total ? row->time - total : 0,
-		.dur = row->time > total ? total : row->time,
 		.value = (int64_t)(bytes < PAGE_MOST_NS ? bytes : PAGE_MOST_NS),
 		.flags = (ebt_block_io_error(row) ? EVENT_FAILED : 0) |
 			 (ebt_block_io_state(row) ? EVENT_OPEN : 0),
@@ -103,6 +85,7 @@ static struct ebt_error *take_request(void *arg, const struct ebt_row *row)
 	/* The cursor let it pass for its submitter too. */
 	if (!trace_task_wanted(r->page->trace, ebt_block_io_task(row)))
 		return NULL;
+	page_event_ended(&event, row->time, ebt_block_io_duration(row));
 	event.notable = event.flags;
 	err = block_names_of(r->devices, (uint32_t)ebt_block_io_dev_major(row),
 			     (uint32_t)ebt_block_io_dev_minor(row), &device);
@@ -113,7 +96,8 @@ static struct ebt_error *take_request(void *arg, const struct ebt_row *row)
 		      ?: page_events_cstr(r->events, block_op_name(ebt_block_io_op(row)),
 					  &event.name)
 		      ?: request_text(r, row, &event.detail);
-	return err ? err : add(r, PAGE_BLOCK, &event, ebt_block_io_task(row));
+	return err ? err
+		   : page_events_add_of(r->events, PAGE_BLOCK, &event, ebt_block_io_task(row));
 }
 
 struct ebt_error *page_read_block(struct page *page, struct page_events *events)
@@ -200,7 +184,7 @@ static struct ebt_error *put_connection(struct io_reader *r, const struct net_co
 			?: connection_text(r, c, &event.detail);
 
 	connection_times(r, c, &event);
-	return err ? err : add(r, PAGE_NET, &event, task);
+	return err ? err : page_events_add_of(r->events, PAGE_NET, &event, task);
 }
 
 struct ebt_error *page_read_net(struct page *page, struct page_events *events)
@@ -275,7 +259,7 @@ static struct ebt_error *message_texts(struct io_reader *r, const struct ebt_row
 		ebt_dbus_message_member(row),
 	};
 
-	text_cstr(&text, value_name(row, EBT_F_dbus_message_kind));
+	text_cstr(&text, page_value_name(row, EBT_F_dbus_message_kind) ?: "other");
 	text_addc(&text, ' ');
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		text_add(&text, parts[i].data, parts[i].len);

@@ -22,29 +22,12 @@ struct kernel_reader {
 	struct inode_paths *paths;
 };
 
-/* Rows are written at the end of what they tell. */
-static void set_times(struct page_event *event, uint64_t end, uint64_t duration)
-{
-	event->dur = duration < end ? duration : end;
-	event->time = end - event->dur;
-}
-
 static int64_t exact(uint64_t value)
 {
 	return (int64_t)(value < PAGE_MOST_NS ? value : 0);
 }
 
 /* --- interrupts --- */
-
-static struct ebt_error *add(struct kernel_reader *r, enum page_event_kind kind,
-			     struct page_event *event, const struct ebt_task *other)
-{
-	uint64_t thread;
-	struct ebt_error *err = page_thread(r->page, other, &thread);
-
-	event->other = (uint32_t)thread;
-	return err ? err : page_events_add(r->events, kind, event);
-}
 
 static struct ebt_error *cpu_track(struct kernel_reader *r, uint64_t cpu, uint32_t *ret)
 {
@@ -58,14 +41,12 @@ static struct ebt_error *cpu_track(struct kernel_reader *r, uint64_t cpu, uint32
 static struct ebt_error *irq_texts(struct kernel_reader *r, const struct ebt_row *row,
 				   struct page_event *event)
 {
-	const struct ebt_field *field = &row->batch->table->fields[EBT_F_irq_kind];
-	const char *kind = ebt_value_name(field, ebt_irq_kind(row));
 	_cleanup_text_ struct text name = TEXT_INIT, detail = TEXT_INIT;
 	const uint64_t delay = ebt_irq_delay(row);
 
 	irq_model_name_add(r->irqs, (uint32_t)ebt_irq_kind(row), (uint32_t)ebt_irq_number(row),
 			   &name);
-	text_cstr(&detail, kind ?: "unknown");
+	text_cstr(&detail, page_value_name(row, EBT_F_irq_kind) ?: "unknown");
 	if (delay >= LATE_NS) {
 		text_cstr(&detail, ", raised ");
 		text_duration(&detail, delay);
@@ -83,8 +64,8 @@ static struct ebt_error *take_irq(struct kernel_reader *r, const struct ebt_row 
 	struct ebt_error *err =
 		cpu_track(r, ebt_irq_cpu(row), &event.track) ?: irq_texts(r, row, &event);
 
-	set_times(&event, row->time, ebt_irq_duration(row));
-	return err ? err : add(r, PAGE_IRQ, &event, ebt_irq_task(row));
+	page_event_ended(&event, row->time, ebt_irq_duration(row));
+	return err ? err : page_events_add_of(r->events, PAGE_IRQ, &event, ebt_irq_task(row));
 }
 
 static struct ebt_error *function_texts(struct kernel_reader *r, uint64_t time, uint64_t function,
@@ -108,8 +89,8 @@ static struct ebt_error *take_timer(struct kernel_reader *r, const struct ebt_ro
 					?: function_texts(r, row->time, ebt_timer_function(row),
 							  high ? "hrtimer" : "timer", &event);
 
-	set_times(&event, row->time, ebt_timer_duration(row));
-	return err ? err : add(r, PAGE_IRQ, &event, ebt_timer_task(row));
+	page_event_ended(&event, row->time, ebt_timer_duration(row));
+	return err ? err : page_events_add_of(r->events, PAGE_IRQ, &event, ebt_timer_task(row));
 }
 
 /* It may sleep, and so is its thread's. */
@@ -122,7 +103,7 @@ static struct ebt_error *take_work(struct kernel_reader *r, const struct ebt_row
 				  task, (struct ebt_str){ "work items", 10 }, &event.track)
 			?: function_texts(r, row->time, ebt_work_function(row), "work", &event);
 
-	set_times(&event, row->time, ebt_work_duration(row));
+	page_event_ended(&event, row->time, ebt_work_duration(row));
 	return err ? err : page_events_add(r->events, PAGE_IRQ, &event);
 }
 
@@ -212,7 +193,7 @@ static struct ebt_error *take_fault(void *arg, const struct ebt_row *row)
 							 "page faults", &event.track)
 					?: fault_texts(r, row, &event);
 
-	set_times(&event, row->time, ebt_fault_duration(row));
+	page_event_ended(&event, row->time, ebt_fault_duration(row));
 	if (!err && (stack.kernel || stack.user))
 		err = calltree_place(why_graph_tree(r->page->why->graph), &stack, &event.node);
 	return err ? err : page_events_add(r->events, PAGE_FAULT, &event);

@@ -101,11 +101,6 @@ struct ebt_error *page_read_marks(struct page *page, struct page_events *events)
 
 /* --- lines --- */
 
-static const char *value_name(const struct ebt_row *row, unsigned int field)
-{
-	return ebt_value_name(&row->batch->table->fields[field], ebt_u64(row, field)) ?: "unknown";
-}
-
 static struct ebt_error *line_text(const struct ebt_row *row, struct text *text)
 {
 	const struct ebt_str domain = ebt_log_domain(row), message = ebt_log_message(row);
@@ -129,7 +124,7 @@ static struct ebt_error *line_track(struct page_events *events, const struct ebt
 	const uint64_t who = task ? (uint64_t)task->id << 1 : pid;
 	_cleanup_text_ struct text name = TEXT_INIT;
 
-	text_cstr(&name, value_name(row, EBT_F_log_origin));
+	text_cstr(&name, page_value_name(row, EBT_F_log_origin) ?: "unknown");
 	if (pid >> 1)
 		text_printf(&name, " of process %" PRIu64, pid >> 1);
 	return text_error(&name)
@@ -154,7 +149,8 @@ static struct ebt_error *take_line(void *arg, const struct ebt_row *row)
 	if (!trace_overlaps(r->page->trace, event.time, event.time))
 		return NULL;
 	err = line_track(r->events, row, &event.track)
-		      ?: page_events_cstr(r->events, value_name(row, EBT_F_log_severity),
+		      ?: page_events_cstr(r->events,
+					  page_value_name(row, EBT_F_log_severity) ?: "unknown",
 					  &event.name)
 		      ?: line_text(row, &text)
 		      ?: page_events_text(r->events, text_str(&text), &event.detail);

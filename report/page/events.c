@@ -210,6 +210,16 @@ struct ebt_error *page_events_add(struct page_events *events, enum page_event_ki
 	return NULL;
 }
 
+struct ebt_error *page_events_add_of(struct page_events *events, enum page_event_kind kind,
+				     struct page_event *event, const struct ebt_task *other)
+{
+	uint64_t thread;
+	struct ebt_error *err = page_thread(events->page, other, &thread);
+
+	event->other = (uint32_t)thread;
+	return err ? err : page_events_add(events, kind, event);
+}
+
 static size_t count_all(const struct page_events *events, enum page_event_kind *ret_most)
 {
 	size_t n = 0, most = 0;

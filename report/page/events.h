@@ -43,6 +43,16 @@ struct ebt_error *page_events_thread_track(struct page_events *events, enum page
 struct ebt_error *page_events_text(struct page_events *events, struct ebt_str s, uint32_t *ret);
 struct ebt_error *page_events_add(struct page_events *events, enum page_event_kind kind,
 				  const struct page_event *event);
+/* The same of one in which another thread took part; NULL: none did. */
+struct ebt_error *page_events_add_of(struct page_events *events, enum page_event_kind kind,
+				     struct page_event *event, const struct ebt_task *other);
+
+/* Of what a row tells that was written when it ended. */
+static inline void page_event_ended(struct page_event *event, uint64_t end, uint64_t duration)
+{
+	event->dur = duration < end ? duration : end;
+	event->time = end - event->dur;
+}
 
 static inline struct ebt_error *page_events_cstr(struct page_events *events, const char *s,
 						 uint32_t *ret)

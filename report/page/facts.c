@@ -112,16 +112,14 @@ struct sources {
 
 static struct ebt_error *put_source(void *arg, const struct ebt_row *row)
 {
-	const struct ebt_field *status = &row->batch->table->fields[EBT_F_source_status];
 	const struct ebt_str name = ebt_source_name(row), detail = ebt_source_detail(row);
-	const char *status_name = ebt_value_name(status, ebt_source_status(row));
 	struct sources *s = arg;
 
 	if (s->n++ == MOST_SOURCES)
 		return &trace_enough;
 	json_open_object(s->json);
 	json_put(s->json, "name", str, name.data, name.len);
-	json_put(s->json, "status", cstr, status_name ?: "unknown");
+	json_put(s->json, "status", cstr, page_value_name(row, EBT_F_source_status) ?: "unknown");
 	json_put(s->json, "detail", str, detail.data, detail.len);
 	json_end(s->json);
 	return NULL;
