@@ -2,8 +2,6 @@
 /* System calls of a page: a track a thread, with the texts of `ebreport syscalls --trace`. */
 #include "report/page/events.h"
 
-#include <inttypes.h>
-
 #include "report/base/histogram.h"
 #include "report/calls/arguments.h"
 #include "report/page/private.h"
@@ -67,27 +65,31 @@ static struct ebt_error *call_text(struct calls_reader *r, const struct call *ca
 	return text_error(&r->text) ?: page_events_text(r->events, text_str(&r->text), ret);
 }
 
+static struct ebt_error *call_name(struct calls_reader *r, const struct call *call, uint32_t *ret)
+{
+	text_clear(&r->text);
+	syscall_name_add(&r->text, r->machine, call->compat, (uint32_t)call->nr);
+	text_cstr(&r->text, call->compat ? "[32]" : "");
+	return text_error(&r->text) ?: page_events_text(r->events, text_str(&r->text), ret);
+}
+
 static struct ebt_error *put_call(struct calls_reader *r, const struct call *call)
 {
-	const struct syscall_desc *desc = syscall_desc(r->machine, call->compat, call->nr);
-	const uint64_t start = call->entry ? call->entry : r->page->start_ns;
+	const uint64_t entry = call->entry ? call->entry : r->page->start_ns;
+	const uint64_t start = entry < call->exit ? entry : call->exit;
 	struct page_event event = {
-		.time = start < call->exit ? start : call->exit,
-		.dur = call->exit - (start < call->exit ? start : call->exit),
+		.time = start,
+		.dur = call->exit - start,
 		.value = call->result,
 		.flags = (syscall_failed(call->result) ? EVENT_FAILED : 0) |
 			 (call->entry ? 0 : EVENT_OPEN),
 	};
 	struct ebt_error *err;
-	char name[48];
 
-	snprintf(name, sizeof(name), "syscall_%" PRIu64 "%s", call->nr, call->compat ? "[32]" : "");
-	if (desc)
-		snprintf(name, sizeof(name), "%s%s", desc->name, call->compat ? "[32]" : "");
 	event.notable = event.flags || (r->details_ns && event.dur >= r->details_ns);
 	err = page_events_thread_track(r->events, PAGE_SYSCALL, call->task, "system calls",
 				       &event.track)
-		      ?: page_events_cstr(r->events, name, &event.name);
+		      ?: call_name(r, call, &event.name);
 	if (!err && (event.notable || !r->details_ns))
 		err = call_text(r, call, &event.detail);
 	return err ? err : page_events_add(r->events, PAGE_SYSCALL, &event);
