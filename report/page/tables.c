@@ -577,8 +577,8 @@ struct ebt_error *page_put_tables(struct page *page)
 				err = put_command(&t, commands[i]);
 		}
 	}
-	if (err || !t.n)
+	if (err)
 		return err;
 	put_notes(&t);
-	return put_section(&t);
+	return t.n ? put_section(&t) : NULL;
 }
