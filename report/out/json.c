@@ -191,6 +191,10 @@ void out_json_value(struct json *json, uint64_t start_ns, enum out_type type,
 {
 	char hex[24];
 
+	if (value->null) {
+		json_put_null(json);
+		return;
+	}
 	switch (type) {
 	case OUT_STRING:
 		json_str(json, value->s.data, value->s.len);

@@ -255,7 +255,7 @@ struct out_capture {
 struct ebt_error *out_create_capture(const struct options *options, struct trace *trace,
 				     const struct out_capture *capture, struct out **ret);
 bool out_is_captured(const struct out *out);
-/* A value that is not null, as --json has it; times are since start_ns. */
+/* A value as --json has it; times are since start_ns. */
 void out_json_value(struct json *json, uint64_t start_ns, enum out_type type,
 		    const struct out_value *value);
 /* Does not complete anything: out_finish() does. */

@@ -130,10 +130,7 @@ static struct ebt_error *find_key(struct page_slices *slices, const struct out_l
 	for (size_t i = 0; i < slices->n_columns; i++) {
 		if (slices->columns[i].merge != MERGE_KEY)
 			continue;
-		if (line->values[i].null)
-			json_put_null(&json);
-		else
-			out_json_value(&json, 0, slices->columns[i].type, &line->values[i]);
+		out_json_value(&json, 0, slices->columns[i].type, &line->values[i]);
 		fputc('\n', f);
 		json.comma = false;
 	}
@@ -382,7 +379,7 @@ static void put_values(const struct page_slices *slices, uint32_t number,
 			const struct ebt_str value = take_line(&key);
 
 			json_written(json, value.data, value.len);
-		} else if (column->merge == MERGE_NONE || sums->null) {
+		} else if (column->merge == MERGE_NONE) {
 			json_put_null(json);
 		} else {
 			out_json_value(json, 0, column->type, sums);

@@ -19,8 +19,6 @@
 /* What slices may take as text: those of a table, and all. */
 #define MAX_SLICE_BYTES	 (400u << 10)
 #define MAX_SLICES_BYTES (2u << 20)
-/* Times that are exact in a script. */
-#define MAX_EXACT (UINT64_C(1) << 53)
 /* Each row is read once more for slices, by each report that reads it. */
 #define MAX_SLICED_ROWS UINT64_C(20000000)
 
@@ -148,11 +146,7 @@ static void put_rows(const struct tables *t, struct json *json, const struct out
 		for (size_t k = 0; k < from->table->n_columns; k++) {
 			const struct out_column *column = &from->table->columns[k];
 
-			if (page_slices_leave_out(column))
-				continue;
-			if (line->values[k].null)
-				json_put_null(json);
-			else
+			if (!page_slices_leave_out(column))
 				out_json_value(json, t->page->start_ns, column->type,
 					       &line->values[k]);
 		}
@@ -523,7 +517,7 @@ static struct ebt_error *choose_slices(struct tables *t)
 	const uint64_t to = page_time(t->page, trace_window_end_ns(trace));
 	char *note;
 
-	if (!span || to > MAX_EXACT)
+	if (!span || to > PAGE_MOST_NS)
 		return NULL;
 	if (rows > MAX_SLICED_ROWS) {
 		if (asprintf(&note,
