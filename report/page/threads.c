@@ -3,7 +3,7 @@
 #include "report/page/page.h"
 
 #include "report/page/private.h"
-#include "report/procs/containers.h"
+#include "report/procs/view.h"
 
 static const struct page_column process_columns[] = {
 	{ "pid", PAGE_U32, false },	{ "name", PAGE_U32, false },
@@ -37,20 +37,11 @@ struct processes {
 	uint32_t *numbers; /* 1 + the number in the page; 0: it is not there */
 };
 
-/* Arguments end with a NUL each. */
 static struct ebt_error *put_command(struct page *page, const struct proc *proc, uint64_t *ret)
 {
-	const struct ebt_str s = procs_text(page->procs, proc->cmdline);
 	_cleanup_text_ struct text text = TEXT_INIT;
 
-	for (size_t at = 0; at < s.len;) {
-		const char *end = memchr(s.data + at, 0, s.len - at);
-		const size_t len = end ? (size_t)(end - s.data) - at : s.len - at;
-
-		text_cstr(&text, at ? " " : "");
-		text_add(&text, s.data + at, len);
-		at += len + 1;
-	}
+	proc_view_arguments(&text, procs_text(page->procs, proc->cmdline));
 	return text_error(&text) ?: page_string(page, text_str(&text), ret);
 }
 

@@ -40,7 +40,7 @@ struct ebt_str proc_view_comm(const struct proc_view *v, const struct proc *p)
 	return names_process(v->names, p->task);
 }
 
-static void add_arguments(struct text *text, struct ebt_str cmdline)
+void proc_view_arguments(struct text *text, struct ebt_str cmdline)
 {
 	while (cmdline.len && !cmdline.data[cmdline.len - 1])
 		cmdline.len--;
@@ -52,7 +52,7 @@ void proc_view_command(struct text *text, const struct proc_view *v, const struc
 {
 	struct ebt_str comm = proc_view_comm(v, p);
 
-	add_arguments(text, procs_text(v->procs, p->cmdline));
+	proc_view_arguments(text, procs_text(v->procs, p->cmdline));
 	if (text->len)
 		return;
 	text_addc(text, '[');

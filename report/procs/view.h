@@ -34,7 +34,9 @@ struct ebt_error *proc_view_details(const struct proc_view *v);
 /* For a page: the same of those that ran longest. */
 struct ebt_error *proc_view_most(const struct proc_view *v);
 
-/* Arguments with spaces between; of a process without any, [name]. */
+/* Arguments, which end with a NUL each, with spaces between. */
+void proc_view_arguments(struct text *text, struct ebt_str cmdline);
+/* The same of a process; of one without any, [name]. */
 void proc_view_command(struct text *text, const struct proc_view *v, const struct proc *p);
 struct ebt_str proc_view_comm(const struct proc_view *v, const struct proc *p);
 
