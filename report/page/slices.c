@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "format/base/array.h"
+#include "format/base/compare.h"
 #include "report/base/interned.h"
 
 /* Figures of slices that are kept before slices are put together. */
@@ -328,11 +329,8 @@ static int compare_rows(const void *a, const void *b, void *arg)
 {
 	const struct slice_row *x = a, *y = b;
 	const uint32_t factor = *(const uint32_t *)arg;
-	const uint32_t s = x->slice / factor, t = y->slice / factor;
 
-	if (s != t)
-		return s < t ? -1 : 1;
-	return (x->key > y->key) - (x->key < y->key);
+	return ebt_compare(x->slice / factor, y->slice / factor) ?: ebt_compare(x->key, y->key);
 }
 
 /* What slices that are `factor` times as long take as text, about; sorts the rows by these. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/compare.h"
 #include "format/read/damage.h"
 #include "report/out/out.h"
 #include "report/procs/model_mappings.h"
@@ -241,10 +242,9 @@ struct ebt_error *proc_view_details(const struct proc_view *v)
 
 static int compare_run(const void *a, const void *b)
 {
-	const uint64_t x = ((const struct proc_shown *)a)->proc->used.run_ns;
-	const uint64_t y = ((const struct proc_shown *)b)->proc->used.run_ns;
+	const struct proc_shown *x = a, *y = b;
 
-	return (x < y) - (x > y);
+	return ebt_compare(y->proc->used.run_ns, x->proc->used.run_ns);
 }
 
 struct ebt_error *proc_view_most(const struct proc_view *v)
