@@ -119,21 +119,31 @@ struct ebt_error *page_events_thread_track(struct page_events *events, enum page
 					   uint32_t *ret)
 {
 	return page_events_track(events, kind, task ? task->id + 1ull : 0, task,
-				 (struct ebt_str){ name, (uint32_t)strlen(name) }, ret);
+				 (struct ebt_str){ name, strlen(name) }, ret);
 }
 
 /* --- texts --- */
 
 /* A character is not cut in two. */
-static uint32_t cut_len(struct ebt_str s)
+static size_t cut_len(struct ebt_str s, size_t most)
 {
-	uint32_t len = LONGEST;
+	size_t len = most;
 
-	if (s.len <= LONGEST)
-		return (uint32_t)s.len;
-	while (len > LONGEST - 4 && ((unsigned char)s.data[len] & 0xc0) == 0x80)
+	if (s.len <= most)
+		return s.len;
+	while (len > most - 4 && ((unsigned char)s.data[len] & 0xc0) == 0x80)
 		len--;
 	return len;
+}
+
+static struct ebt_error *add_cut(struct interned *texts, struct ebt_str s, uint32_t *ret)
+{
+	static const char cut[] = "…";
+	_cleanup_text_ struct text text = TEXT_INIT;
+
+	text_add(&text, s.data, cut_len(s, LONGEST - strlen(cut)));
+	text_cstr(&text, cut);
+	return text_error(&text) ?: interned_add(texts, text_str(&text), ret);
 }
 
 struct ebt_error *page_events_text(struct page_events *events, struct ebt_str s, uint32_t *ret)
@@ -148,8 +158,7 @@ struct ebt_error *page_events_text(struct page_events *events, struct ebt_str s,
 		events->page->events_said.texts_left_out++;
 		return NULL;
 	}
-	s.len = cut_len(s);
-	return interned_add(texts, s, ret);
+	return s.len > LONGEST ? add_cut(texts, s, ret) : interned_add(texts, s, ret);
 }
 
 static struct ebt_error *move_text(struct interned *to, const struct interned *from, uint32_t *text)
@@ -309,7 +318,7 @@ static void put_tracks(const struct page_events *events)
 
 		json_open_object(json);
 		json_put(json, "kind", cstr, kinds[track->kind].name);
-		json_put(json, "name", str, name.data, name.len < LONGEST ? name.len : LONGEST);
+		json_put(json, "name", str, name.data, cut_len(name, LONGEST));
 		json_key(json, "thread");
 		if (track->thread)
 			json_u64(json, track->thread - 1);

@@ -11,9 +11,8 @@
 
 #define EVENT_FAILED 1
 #define EVENT_OPEN   2 /* its beginning or its end is not in the trace */
-#define EVENT_JOINED                                                                 \
-	4 /* several: `dur` is from the first to the last, `value` the sum of theirs \
-	   */
+/* Several: `dur` is from the first to the last, `value` the sum of theirs. */
+#define EVENT_JOINED 4
 
 struct page_event {
 	uint64_t time, dur;    /* CLOCK_MONOTONIC ns, ns; of an instant 0 */
@@ -38,8 +37,8 @@ struct ebt_error *page_events_track(struct page_events *events, enum page_event_
 struct ebt_error *page_events_thread_track(struct page_events *events, enum page_event_kind kind,
 					   const struct ebt_task *task, const char *name,
 					   uint32_t *ret);
-/* The number of a text until the next event is added; long ones are cut. 0 where there is no more
- * room. */
+/* The number of a text until the next event is added; long ones are cut, and end with "…" then. 0
+ * where there is no more room. */
 struct ebt_error *page_events_text(struct page_events *events, struct ebt_str s, uint32_t *ret);
 struct ebt_error *page_events_add(struct page_events *events, enum page_event_kind kind,
 				  const struct page_event *event);
@@ -57,7 +56,7 @@ static inline void page_event_ended(struct page_event *event, uint64_t end, uint
 static inline struct ebt_error *page_events_cstr(struct page_events *events, const char *s,
 						 uint32_t *ret)
 {
-	return page_events_text(events, (struct ebt_str){ s, (uint32_t)strlen(s) }, ret);
+	return page_events_text(events, (struct ebt_str){ s, strlen(s) }, ret);
 }
 
 /* Those that read rows; where a trace has none, they do nothing. */

@@ -18,7 +18,7 @@ static inline uint64_t page_clamp(uint64_t value)
 
 static inline struct ebt_error *page_cstr(struct page *page, const char *s, uint64_t *ret)
 {
-	return page_string(page, (struct ebt_str){ s, (uint32_t)strlen(s) }, ret);
+	return page_string(page, (struct ebt_str){ s, strlen(s) }, ret);
 }
 
 /* NULL: the value has no name. */

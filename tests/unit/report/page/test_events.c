@@ -303,6 +303,7 @@ static void strangers(void **state)
 	assert_string_equal(e.texts[e.rows[2][NAME]], "error");
 	assert_int_equal(e.rows[2][FLAGS], 1);
 	assert_int_equal(strlen(e.texts[e.rows[2][DETAIL]]), 2048);
+	assert_string_equal(e.texts[e.rows[2][DETAIL]] + 2044, "x…");
 	expect_part(page, "\"kind\":\"log\",\"name\":\"stderr\"");
 	assert_null(strstr(page, "xxxx"));
 	free_events(&e);
