@@ -15,6 +15,7 @@ struct marks_reader {
 	struct page *page;
 	struct page_events *events;
 	struct ebt_map nodes; /* hit_key() to a node of the tree */
+	uint64_t left_out;    /* hits whose stacks are not there */
 };
 
 /* --- marks --- */
@@ -33,8 +34,12 @@ static struct ebt_error *take_hit(void *arg, const struct ebt_row *row)
 	struct ebt_error *err;
 	uint32_t node, was;
 
-	if (!stack.user || r->nodes.n >= MOST_HITS)
+	if (!stack.user)
 		return NULL;
+	if (r->nodes.n >= MOST_HITS) {
+		r->left_out++;
+		return NULL;
+	}
 	err = calltree_place(why_graph_tree(r->page->why->graph), &stack, &node);
 	return err ? err : ebt_map_add(&r->nodes, hit_key(row->time, stack.task), node, &was);
 }
@@ -80,6 +85,11 @@ static struct ebt_error *put_marks(struct marks_reader *r)
 						TRACE_FROM_START | TRACE_TO_END, take_hit, r)
 					?: marks_create(r->page->trace, &options, &marks);
 
+	if (!err && r->left_out)
+		err = trace_warn(r->page->trace,
+				 "the page has the stacks of the first %d hits of probes: %" PRIu64
+				 " more are left out",
+				 MOST_HITS, r->left_out);
 	for (size_t i = 0; !err && i < marks_n(marks); i++)
 		err = put_mark(r, marks, marks_at(marks, i));
 	return err;
