@@ -128,13 +128,11 @@ struct ebt_error *page_create(struct report *report, struct page **ret)
 	page->report = report;
 	page->trace = report->trace;
 	page->start_ns = trace_start_ns(report->trace);
-	err = trace_names(page->trace, &page->names) ?:
-	      why_check_size(page->trace) ?:
-	      why_create(page->trace, &options, &page->why);
+	err = trace_names(page->trace, &page->names)
+		      ?: why_create(page->trace, &options, &page->why);
 	if (err)
 		return err;
-	/* The graph needs what ended waits behind the window, and has looked at it. */
-	trace_look_at(page->trace, from, to);
+	trace_look_at(page->trace, from, to); /* why_create() looked at more */
 	err = procs_create(page->trace, TRACE_QUIET, &page->procs) ?:
 	      page_string(page, (struct ebt_str){ "", 0 }, &empty) ?:
 	      open_head(page) ?:

@@ -59,7 +59,8 @@ struct why_options {
 
 /* Of the present window of the trace, which must outlive the model: of the command that was
  * recorded, or of whom the filters by task choose; of several the first thread of that process that
- * was there longest. */
+ * was there longest. The trace then looks at all that the graph has, which is more than the window:
+ * a replay reads the samples of that. Who reads anything else calls trace_look_at() first. */
 struct ebt_error *why_create(struct trace *trace, const struct why_options *options,
 			     struct why **ret);
 
