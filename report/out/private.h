@@ -42,7 +42,7 @@ struct out {
 	bool made;			   /* it is new, and the copy is not whole yet */
 	FILE *copy;			   /* COMMAND_COPY: the trace that is written */
 	const struct out_capture *capture; /* or NULL */
-	size_t n_passed;		   /* with it: rows of a stream that were left out */
+	size_t n_passed;		   /* rows of the table that were dropped so far */
 	bool terminal, colors, opened;
 	unsigned int width;
 	struct json json;

@@ -106,17 +106,17 @@ static inline uint64_t page_time(const struct page *page, uint64_t time)
 }
 
 /* Parts of a page, in this order. */
-struct ebt_error *page_put_facts(struct page *page);
 struct ebt_error *page_put_spells(struct page *page);
 struct ebt_error *page_put_samples(struct page *page);
-struct ebt_error *page_put_stacks(struct page *page); /* behind whatever has stacks */
 struct ebt_error *page_put_path(struct page *page);
 struct ebt_error *page_put_events(struct page *page);
 struct ebt_error *page_put_counters(struct page *page);
+struct ebt_error *page_put_stacks(struct page *page); /* behind whatever has stacks */
 struct ebt_error *page_put_losses(struct page *page);
-struct ebt_error *page_put_threads(struct page *page);
+struct ebt_error *page_put_threads(struct page *page); /* behind whatever has threads */
 struct ebt_error *page_put_tables(struct page *page);
-struct ebt_error *page_put_strings(struct page *page);
+struct ebt_error *page_put_strings(struct page *page); /* behind whatever has texts */
+struct ebt_error *page_put_facts(struct page *page);   /* behind whatever may warn */
 
 /* The document; of one trace, or of two that are compared. */
 struct ebt_error *page_write(FILE *f, struct page *const *pages, size_t n);

@@ -38,10 +38,10 @@ struct page_slice_times {
 };
 /*
  * Members `slice_ns` and `slices` of an object of JSON, where all slices could be added; else none.
- * Rows of a slice are as those of the whole, with null in columns that are not merged, and where
- * all slices together are not what the whole has. As many
- * slices are put together as it takes for them to be no more than max_bytes, about. ret_bytes: what
- * they take; 0: there are none.
+ * Rows of a slice have the columns of the whole. A column that is not merged is null, and so is a
+ * figure whose slices together are not the figure of the whole. As many slices are put together as
+ * it takes for them to be no more than max_bytes, about. ret_bytes: what they take; 0: there are
+ * none.
  */
 struct ebt_error *page_slices_put(struct page_slices *slices, const struct page_slice_times *times,
 				  size_t max_bytes, struct json *json, size_t *ret_bytes);
