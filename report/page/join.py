@@ -3,8 +3,9 @@
 """Joins the parts of the page to a C header: page_style, page_script and page_body, and
 the hashes by which the page's policy lets style and script pass.
 
-    join.py FOLDER > page.html.inc
+    join.py FOLDER page.html.inc page.html.inc.d
 
+The last one tells ninja of which files the header is made.
 ES modules are put one behind the other, each behind those that it imports, so that they share one scope.
 """
 import base64
@@ -81,13 +82,17 @@ def digest(text):
 
 
 def main():
-    folder = sys.argv[1]
+    folder, header, depfile = sys.argv[1:]
     style, script = read(folder, "page.css"), script_of(folder)
-    print("/* Made by join.py. */")
-    for name, text in (("style", style), ("script", script), ("body", read(folder, "page.html"))):
-        print(literal("page_" + name, text))
-    print('#define PAGE_STYLE_HASH "sha256-%s"' % digest(style))
-    print('#define PAGE_SCRIPT_HASH "sha256-%s"' % digest(script))
+    with open(header, "w", encoding="utf-8") as file:
+        print("/* Made by join.py. */", file=file)
+        for name, text in (("style", style), ("script", script), ("body", read(folder, "page.html"))):
+            print(literal("page_" + name, text), file=file)
+        print('#define PAGE_STYLE_HASH "sha256-%s"' % digest(style), file=file)
+        print('#define PAGE_SCRIPT_HASH "sha256-%s"' % digest(script), file=file)
+    parts = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith((".css", ".html", ".js"))]
+    with open(depfile, "w", encoding="utf-8") as file:
+        print(header + ":", *(path.replace(" ", "\\ ") for path in sorted(parts)), file=file)
 
 
 if __name__ == "__main__":
