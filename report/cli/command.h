@@ -45,7 +45,7 @@ enum {
 	COMMAND_NO_INTERVALS = 1 << 6,
 	/* It can begin with a trace that is still being written to a pipe: see trace_more(). */
 	COMMAND_LIVE = 1 << 7,
-	/* Its output is a picture, which replaces no other kind of file. */
+	/* Its output is a picture or a page, which replaces no other kind of file. */
 	COMMAND_PICTURE = 1 << 8,
 	/* It is by time and process: filters by thread and CPU are refused. */
 	COMMAND_NO_THREADS = 1 << 9,

@@ -58,13 +58,13 @@ static enum out_kind kind_of(const char *bytes, size_t len)
 		       : OUT_KIND_PACKED;
 }
 
-/* A name that was typed wrong must not cost a file: a trace replaces traces only, a picture
- * pictures, and no other output a trace. */
+/* A name that was typed wrong must not cost a file: a trace replaces traces only, pictures and
+ * pages one another, and no other output a trace. */
 static struct ebt_error *check_old(const char *option, const char *path, enum out_kind kind)
 {
 	static const char *const names[] = {
 		[OUT_KIND_TEXT] = "text",
-		[OUT_KIND_PICTURE] = "picture",
+		[OUT_KIND_PICTURE] = "picture or page",
 		[OUT_KIND_TRACE] = "trace",
 		[OUT_KIND_PACKED] = "compressed file",
 	};
