@@ -11,8 +11,6 @@ those given, and two that are made here: a machine of tests/browser/traces.py wi
 fields are like those of KINDS.txt. Exit status: 0; 1 with what is wrong on standard error.
 """
 
-import base64
-import gzip
 import itertools
 import json
 import os
@@ -23,6 +21,8 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+from page_file import Page  # noqa: E402
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../browser"))
 import traces  # noqa: E402
 
@@ -146,9 +146,7 @@ def page_of(ebreport, path, directory, filters):
     page = os.path.join(directory, "page.html")
     run(ebreport, "html", "-f", "-o", page, *filters, path)
     with open(page, encoding="utf-8") as file:
-        text = file.read()
-    found = re.search(r'id="s-0-tables">([^<]*)<', text)
-    return json.loads(gzip.decompress(base64.b64decode(found[1]))) if found else []
+        return json.loads(Page(file.read()).section("tables").get("text", "[]"))
 
 
 def key_of(columns, values, above):

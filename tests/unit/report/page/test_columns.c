@@ -4,12 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <zlib.h>
 
 #include <cmocka.h>
 
 #include "format/base/cleanup.h"
 #include "report/page/columns.h"
+#include "tests/tools/inflated.h"
 
 DEFINE_CLEANUP(struct page_rows *, page_rows_destroy);
 
@@ -17,19 +17,10 @@ DEFINE_CLEANUP(struct page_rows *, page_rows_destroy);
 static unsigned char *unpacked(const struct page_rows *rows, size_t *ret_len)
 {
 	_cleanup_free_ unsigned char *packed = NULL;
-	unsigned char *raw = malloc(1 << 20);
-	z_stream z = { .next_out = raw, .avail_out = 1 << 20 };
 	size_t len;
 
-	assert_non_null(raw);
 	assert_null(page_rows_pack(rows, &packed, &len));
-	z.next_in = packed;
-	z.avail_in = (unsigned int)len;
-	assert_int_equal(inflateInit2(&z, 15 + 16), Z_OK);
-	assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
-	*ret_len = z.total_out;
-	inflateEnd(&z);
-	return raw;
+	return inflated(packed, len, ret_len);
 }
 
 static void numbers(void **state)

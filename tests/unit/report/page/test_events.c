@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include <cmocka.h>
 
 #include "format/schema/wire.h"
 #include "report/page/events_join.h"
+#include "tests/tools/inflated.h"
 #include "tests/tools/report_run.h"
 
 enum { READ = 0, NANOSLEEP = 35, OPENAT = 257 };
@@ -65,7 +65,7 @@ static struct section open_section(const char *page, const char *name)
 	const char *text, *end;
 	struct section s = { 0 };
 	unsigned char *packed;
-	z_stream z = { 0 };
+	size_t len;
 
 	snprintf(what, sizeof(what), "\"%s\":{\"rows\":", name);
 	text = strstr(page, what);
@@ -78,16 +78,8 @@ static struct section open_section(const char *page, const char *name)
 	text += strlen(what);
 	end = strchr(text, '<');
 	packed = malloc((size_t)(end - text) + 4);
-	s.bytes = calloc(1, 1 << 22);
 	assert_non_null(packed);
-	assert_non_null(s.bytes);
-	z.next_in = packed;
-	z.avail_in = (unsigned int)base64(text, (size_t)(end - text), packed);
-	z.next_out = s.bytes;
-	z.avail_out = 1 << 22;
-	assert_int_equal(inflateInit2(&z, 15 + 16), Z_OK);
-	assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
-	inflateEnd(&z);
+	s.bytes = inflated(packed, base64(text, (size_t)(end - text), packed), &len);
 	free(packed);
 	s.at = s.bytes;
 	return s;

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include <cmocka.h>
 
 #include "format/base/cleanup.h"
 #include "report/page/page.h"
 #include "report/page/slices.h"
+#include "tests/tools/inflated.h"
 #include "tests/tools/report_run.h"
 
 #define MS 1000000ull
@@ -39,20 +39,11 @@ static void make(struct made_trace *t)
 
 static char *unpacked(const struct page_rows *rows)
 {
-	const size_t room = 1 << 22;
 	_cleanup_free_ unsigned char *packed = NULL;
-	char *text = calloc(1, room + 1);
-	z_stream z = { .next_out = (unsigned char *)text, .avail_out = (unsigned int)room };
 	size_t len;
 
-	assert_non_null(text);
 	assert_null(page_rows_pack(rows, &packed, &len));
-	z.next_in = packed;
-	z.avail_in = (unsigned int)len;
-	assert_int_equal(inflateInit2(&z, 15 + 16), Z_OK);
-	assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
-	inflateEnd(&z);
-	return text;
+	return (char *)inflated(packed, len, &len);
 }
 
 /* The section of a page of that trace, as text; head: its head, too. */
