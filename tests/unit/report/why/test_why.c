@@ -263,7 +263,6 @@ static void test_what_if(void **state)
 	made_trace_remove(&t);
 }
 
-/* Two that shared a CPU, and would not have to. */
 static void add_mark(struct made_trace *t, uint64_t time, uint32_t tid, uint32_t kind,
 		     uint64_t duration)
 {
@@ -355,6 +354,7 @@ static void test_forked(void **state)
 	made_trace_remove(&t);
 }
 
+/* Two that shared a CPU, and would not have to. */
 static void test_cpus(void **state)
 {
 	struct made_trace t;
