@@ -13,7 +13,7 @@ const REASON_COLOURS = /** @type {Record<string, string>} */ ({
 const REASON_HEIGHTS = /** @type {Record<string, number>} */ ({
 	disk: 6, lock: 6, network: 4, pipe: 4, child: 2, poll: 2, timer: 2, other: 2,
 });
-const COLOUR_NAMES = ["bg", "text", "muted", "line", "line-strong", "accent", "surface", "running", "runnable",
+const COLOUR_NAMES = ["bg", "text", "muted", "line", "accent", "surface", "running", "runnable",
 	"loss", "path", "mark", "bad", "match", "range", "range2", "event",
 	"blocked-disk", "blocked-lock", "blocked-pipe", "blocked-network", "blocked-poll",
 	"blocked-timer", "blocked-child", "blocked-other"];

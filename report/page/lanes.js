@@ -57,7 +57,7 @@ export function trackHeight(track) {
 }
 
 /** ns of the critical path by thread. @param {Model} model @returns {Float64Array} */
-export function pathByThread(model) {
+function pathByThread(model) {
 	const path = model.get("path");
 	const sums = new Float64Array(model.get("threads").rows);
 

@@ -17,14 +17,14 @@ import { duration } from "./text.js";
 /** @typedef {import("./lanes.js").Lane} Lane */
 /** @typedef {import("./state.js").State} State */
 
-export const RULER_HEIGHT = 24;
+const RULER_HEIGHT = 24;
 const TICK_ROOM = 72; // px between ticks with a text
 const LONG_ROOM = 112; // with more digits
 const MANY_DIGITS = 1e8; // ns in view, below which there are more
 const MOST_TEXTS = 4000;
 
 /** What part of time and lanes the canvas shows. */
-export class AxisView {
+class AxisView {
 	constructor() {
 		this.from = 0;
 		this.to = 1;

@@ -4,8 +4,8 @@
 /** @typedef {import("./model.js").Model} Model */
 /** @typedef {import("./model.js").Columns} Columns */
 
-/** Kinds of a step, as the column has them. */
-export const PATH_CPU = 0, PATH_QUEUE = 1, PATH_WAIT = 2, PATH_UNKNOWN = 3;
+/** Kinds of a step, as the column has them; of another one nothing is known. */
+const PATH_CPU = 0, PATH_QUEUE = 1, PATH_WAIT = 2;
 
 /** What an enum wait_reason is called: "disks and files". @param {Model} model @param {number} reason @returns {string} */
 export function reasonText(model, reason) {

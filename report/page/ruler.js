@@ -13,11 +13,7 @@ export function tickStep(least) {
 	return power * 10;
 }
 
-/**
- * A time in the unit of the ticks, with the digits that tell them apart: "1.25 s", "400 us".
- * Below a millisecond a tick says how far it is from the second before.
- * @param {number} ns @param {number} step
- */
+/** A time with the digits that tell ticks apart: "1.25 s". @param {number} ns @param {number} step */
 export function tickText(ns, step) {
 	const digits = Math.max(0, 9 - Math.floor(Math.log10(step)));
 
