@@ -3,7 +3,7 @@
 // draws it.
 import { commandBox } from "./command.js";
 import { announce, button, el, fill, select } from "./dom.js";
-import { baseName, changeColour, nodeChange } from "./difference.js";
+import { baseName, changeColour, isWithinError, nodeChange } from "./difference.js";
 import { FlamePicture, kindColour, objectColours } from "./flame_canvas.js";
 import {
 	amountOf, changesProfile, chooseFlame, comparable, flameChoice, inexactNote, isCompared, isLoaded,
@@ -28,15 +28,27 @@ const COLOUR_TEXTS = /** @type {Record<string, string>} */ ({
 
 const MOST_CATEGORIES = 24; // in the legend
 
-/** One after the other, of a group. @param {string} label @param {Node[]} children */
+/** One after the other, of a group. @param {string} label @param {(Node | false)[]} children */
 function group(label, children) {
 	return el("div", { class: "flame-group", role: "group", "aria-label": label }, ...children);
 }
 
-/** Its colour. @param {PlainShape} shape @param {number} node */
-function categoryOf(shape, node) {
+/** @param {Shape} shape @param {number} node */
+function colourOfCategory(shape, node) {
 	return shape.kind(node) === KIND_ROOT ? "root" : "category-" + shape.category(node);
 }
+
+/** @param {Shape} shape @param {number} node */
+function colourOfObject(shape, node) {
+	const object = shape.funcs.object(shape.func(node));
+
+	return object ? objectColours(shape.tree).get(object) || "unresolved" : "root";
+}
+
+/** Names of colours, by what they tell. */
+const COLOURS = /** @type {Record<string, (shape: Shape, node: number) => string>} */ ({
+	kind: kindColour, object: colourOfObject, category: colourOfCategory,
+});
 
 class FlameView {
 	/** @param {App} app */
@@ -71,7 +83,7 @@ class FlameView {
 
 	start() {
 		new ResizeObserver(() => {
-			this.restyle(); // the style is known now that it is in the document
+			this.picture.restyle(); // the style is known now that it is in the document
 			this.picture.layout();
 			this.showLegend(); // of what is seen now
 		}).observe(this.scroller);
@@ -87,13 +99,20 @@ class FlameView {
 		return Array.isArray(categories) ? categories : [];
 	}
 
-	/** What colours tell: "kind", "object" or "category". Turned over, a function has other callers in each stack. */
+	/** What colours can tell. Turned over, a function has other callers in each stack. */
+	colourings() {
+		const choices = /** @type {[string, string][]} */ ([["kind", "Kind of code"], ["object", "Object"]]);
+
+		if (this.categories().length && !this.app.store.state.inverted)
+			choices.push(["category", "Category of work"]);
+		return choices;
+	}
+
+	/** What they tell: "kind", "object" or "category". */
 	colouredBy() {
 		if (isCompared(this.app))
 			return "kind";
-		return flameChoice(this.app, "object") ? "object" :
-			flameChoice(this.app, "category") && !this.app.store.state.inverted && this.categories().length ?
-				"category" : "kind";
+		return this.colourings().find(([word]) => flameChoice(this.app, word))?.[0] || "kind";
 	}
 
 	restyle() {
@@ -150,12 +169,9 @@ class FlameView {
 		if (!profile || !shape)
 			return;
 
-		const objects = by === "object" ? objectColours(shape.tree) : null;
-
 		picture.icicle = !flameChoice(this.app, "upwards");
 		picture.colour = (node) => profile.comparison ? changeColour(profile.comparison, node, profile.total) :
-			objects ? this.objectColour(objects, node) :
-				by === "category" && shape instanceof PlainShape ? categoryOf(shape, node) : kindColour(shape, node);
+			COLOURS[by](shape, node);
 		picture.marksInlined = by !== "kind";
 		this.scroller.hidden = !profile.total;
 		this.empty.hidden = profile.total > 0;
@@ -251,6 +267,7 @@ class FlameView {
 	details(node) {
 		const shape = /** @type {Shape} */ (this.shape), profile = /** @type {Profile} */ (this.profile);
 		const { zoomed } = this.picture, total = shape.total(node), line = shape.line(node);
+		const category = this.categories()[shape.category(node)];
 		const shares = [percent(total, profile.total) + " of all"];
 		const lines = [this.nameOf(node) + (isInlined(shape, node) ? " (inlined)" : "")];
 
@@ -258,8 +275,8 @@ class FlameView {
 			lines.push(shortName(shape.funcs.object(shape.func(node))));
 		if (line)
 			lines.push(shortName(shape.file(node)) + ":" + line);
-		if (node && shape instanceof PlainShape && shape.kind(node) !== KIND_ROOT && this.categories().length)
-			lines.push(this.categories()[shape.category(node)] || "");
+		if (node && category && shape.kind(node) !== KIND_ROOT)
+			lines.push(category);
 		if (zoomed)
 			shares.push(percent(total, shape.total(zoomed)) + " of the zoom");
 		if (node)
@@ -280,7 +297,7 @@ class FlameView {
 		const sign = change < 0 ? "−" : "+";
 
 		return this.amount(before) + " before, " + this.amount(after) + " after: " + sign +
-			this.amount(Math.abs(change)) + (Math.abs(change) < 2.576 * error ? ", within sampling error" : "");
+			this.amount(Math.abs(change)) + (isWithinError(change, error) ? ", within sampling error" : "");
 	}
 
 	/** @param {number} node @param {number} clientX @param {number} clientY */
@@ -305,7 +322,7 @@ class FlameView {
 	// --- choices ---
 
 	showControls() {
-		const { app } = this, { state, set } = { state: app.store.state, set: app.store.set.bind(app.store) };
+		const { app } = this, { store } = app, { state } = store;
 		// Controls are made anew; the one that is used keeps the focus.
 		const focused = this.controls.contains(document.activeElement) ?
 			document.activeElement?.closest("label")?.textContent : null;
@@ -314,12 +331,12 @@ class FlameView {
 		fill(this.controls,
 			group("What is weighed", [
 				kinds.length > 1 && select("Weight", kinds.map((kind) => /** @type {[string, string]} */ ([kind.name, kind.label])), state.weight,
-					(weight) => set({ weight })),
-				select("First frame", FIRST_FRAMES, state.by, (by) => set({ by })),
-			].filter((node) => node instanceof Node)),
+					(weight) => store.set({ weight })),
+				select("First frame", FIRST_FRAMES, state.by, (by) => store.set({ by })),
+			]),
 			group("Difference", this.differenceControls()),
 			group("Layout", [
-				this.check("Innermost first", state.inverted, (inverted) => set({ inverted }), isCompared(app)),
+				this.check("Innermost first", state.inverted, (inverted) => store.set({ inverted }), isCompared(app)),
 				this.choice("Sort by name", "byname"), this.choice("Upwards", "upwards"),
 				this.choice("Fold recursion", "unfolded", true),
 			]),
@@ -331,11 +348,7 @@ class FlameView {
 	}
 
 	colourControl() {
-		const choices = /** @type {[string, string][]} */ ([["kind", "Kind of code"], ["object", "Object"]]);
-
-		if (this.categories().length && !this.app.store.state.inverted)
-			choices.push(["category", "Category of work"]);
-		return select("Colours", choices, this.colouredBy(), (by) =>
+		return select("Colours", this.colourings(), this.colouredBy(), (by) =>
 			chooseFlame(this.app, { object: by === "object", category: by === "category" }));
 	}
 
@@ -363,10 +376,10 @@ class FlameView {
 		return el("label", { class: "flame-check" }, box, label);
 	}
 
-	/** @param {string} label @param {string} word @param {boolean} [reverse] ticked without the word @param {boolean} [disabled] */
-	choice(label, word, reverse, disabled) {
+	/** @param {string} label @param {string} word @param {boolean} [reverse] ticked without the word */
+	choice(label, word, reverse) {
 		return this.check(label, flameChoice(this.app, word) !== Boolean(reverse),
-			(value) => chooseFlame(this.app, { [word]: value !== Boolean(reverse) }), disabled);
+			(value) => chooseFlame(this.app, { [word]: value !== Boolean(reverse) }));
 	}
 
 	showLegend() {
@@ -390,8 +403,8 @@ class FlameView {
 		if (profile.comparison)
 			return [["less-3", "less"], ["less-1", ""], ["same", "unchanged, or within sampling error"],
 				["more-1", ""], ["more-3", "more"]];
-		if (this.colouredBy() === "category" && shape instanceof PlainShape)
-			return this.categoryNames(shape, profile.total);
+		if (this.colouredBy() === "category")
+			return this.categoryNames(profile);
 		if (this.colouredBy() === "object")
 			return [["root", "process, thread"], ...[...objectColours(shape.tree)].map(([object, colour]) =>
 				/** @type {[string, string]} */ ([colour, shortName(baseName(object))])), ["unresolved", "other objects"]];
@@ -401,20 +414,17 @@ class FlameView {
 		return Object.entries(COLOUR_TEXTS).filter(([name]) => used.has(name));
 	}
 
-	/** Those that most of the time belongs to, with their shares. @param {PlainShape} shape @param {number} total @returns {[string, string][]} */
-	categoryNames(shape, total) {
-		const sums = shape.categorySums(), names = this.categories();
+	/** Those that most of the time belongs to, with their shares. @param {Profile} profile @returns {[string, string][]} */
+	categoryNames({ tree, weights, total }) {
+		const names = this.categories(), sums = new Float64Array(names.length);
+
+		for (let i = 1; i < tree.n; i++)
+			sums[tree.category[i]] += weights.self[i];
+
 		const most = names.map((_, i) => i).filter((i) => sums[i] > 0).sort((a, b) => sums[b] - sums[a]);
 
 		return most.slice(0, MOST_CATEGORIES).map((i) =>
 			["category-" + i, names[i] + " " + percent(sums[i], total)]);
-	}
-
-	/** @param {Map<string, string>} objects @param {number} node */
-	objectColour(objects, node) {
-		const shape = /** @type {Shape} */ (this.shape), object = shape.funcs.object(shape.func(node));
-
-		return object ? objects.get(object) || "unresolved" : "root";
 	}
 
 	// --- zoom and keys ---
@@ -434,7 +444,7 @@ class FlameView {
 	choose(node) {
 		const shape = /** @type {Shape} */ (this.shape), func = shape.func(node);
 		const isFunction = node > 0 && !this.profile?.comparison && func < this.app.model.get("funcs").rows &&
-			shape.funcs.kind(func) !== 0;
+			shape.funcs.kind(func) !== KIND_ROOT;
 
 		this.picture.selected = node;
 		this.app.store.set({ frame: isFunction ? func : null });

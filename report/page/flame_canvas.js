@@ -97,12 +97,15 @@ const OBJECTS = new WeakMap();
 
 /** Their colours. They depend on the tree alone, so that another range does not change them. @param {CallTree} tree */
 export function objectColours(tree) {
-	const known = OBJECTS.get(tree), frames = new Uint32Array(tree.funcs.size);
-	/** @type {Map<string, number>} */
-	const sums = new Map();
+	const known = OBJECTS.get(tree);
 
 	if (known)
 		return known;
+
+	const frames = new Uint32Array(tree.funcs.size);
+	/** @type {Map<string, number>} */
+	const sums = new Map();
+
 	for (let i = 1; i < tree.n; i++)
 		frames[tree.func[i]]++;
 	for (let func = 0; func < frames.length; func++) {

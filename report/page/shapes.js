@@ -50,17 +50,8 @@ export class PlainShape {
 	file(node) { return this.funcs.text(this.tree.file[node]); }
 	/** @param {number} node */
 	kind(node) { return this.tree.kind(node); }
-	/** @param {number} node */
+	/** That of stacks that end there. @param {number} node */
 	category(node) { return this.tree.category[node]; }
-
-	/** Weights of stacks by the category that they belong to. @returns {Float64Array} */
-	categorySums() {
-		const { category, n } = this.tree, sums = new Float64Array(2 ** 16);
-
-		for (let i = 1; i < n; i++)
-			sums[category[i]] += this.selfs[i];
-		return sums;
-	}
 
 	/** Samples or spans below. @param {number} node */
 	count(node) {
@@ -145,6 +136,8 @@ export class TurnedShape {
 	flags() { return 0; }
 	/** @param {number} node */
 	kind(node) { return this.funcs.kind(this.nodes[node].func); }
+	/** None: its stacks have one each. */
+	category() { return -1; }
 
 	addRoot() {
 		const { n } = this.tree, { self, count } = this.source;
