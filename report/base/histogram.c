@@ -194,6 +194,21 @@ uint64_t histogram_percentile(const struct histogram *h, double percent)
 	return h->max;
 }
 
+bool histogram_next(const struct histogram *h, struct histogram_bucket *ret)
+{
+	for (uint32_t i = ret->number; h->buckets && i < HISTOGRAM_OCTAVES * HISTOGRAM_SUB; i++) {
+		const uint32_t *n = octave_get(h, i / HISTOGRAM_SUB);
+
+		if (!n) {
+			i |= HISTOGRAM_SUB - 1;
+		} else if (n[i % HISTOGRAM_SUB]) {
+			*ret = (struct histogram_bucket){ i, n[i % HISTOGRAM_SUB] };
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Octave 0 holds several powers of two, the others one each. */
 void histogram_log2(const struct histogram *h, uint64_t ret[65])
 {

@@ -7,6 +7,7 @@
 #ifndef REPORT_BASE_HISTOGRAM_H
 #define REPORT_BASE_HISTOGRAM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "format/base/error.h"
@@ -44,6 +45,14 @@ uint64_t histogram_avg(const struct histogram *h); /* 0 where empty */
 /* Smallest value that at least percent % of the values do not exceed (nearest rank); 0 where
  * empty. Within 0.8 %; never more than max. */
 uint64_t histogram_percentile(const struct histogram *h, double percent);
+
+struct histogram_bucket {
+	uint32_t number; /* HISTOGRAM_SUB of an octave, values ascending; see histogram.c */
+	uint32_t n;
+};
+/* The first bucket from ret->number on that has values. False: there is none, as where the values
+ * are kept as they are. */
+bool histogram_next(const struct histogram *h, struct histogram_bucket *ret);
 
 /* ret[0]: values of 0; ret[n]: 2^(n-1) <= value < 2^n. Exact. */
 void histogram_log2(const struct histogram *h, uint64_t ret[65]);

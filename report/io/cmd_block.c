@@ -376,14 +376,20 @@ static const struct group_own own[] = {
 	X("sync_ios", "SYNC", OUT_U64, out_u64(sum->n[SYNC]), OUT_ADDS)                           \
 	X("async_ios", "ASYNC", OUT_U64, out_u64(sum->total.count - sum->n[SYNC]), OUT_ADDS, 112) \
 	X("merges", "MERGED", OUT_U64, out_u64(sum->n[MERGES]), OUT_ADDS, 120)                    \
-	X("p50_ns", "P50", OUT_DURATION, out_percentile(&sum->total, 50), 0, 90)                  \
-	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->total, 99))                         \
+	X("p50_ns", "P50", OUT_DURATION, out_percentile(&sum->total, 50), OUT_SPREAD, 90,         \
+	  .percent = 50)                                                                          \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->total, 99), OUT_SPREAD,             \
+	  .of = "p50_ns", .percent = 99)                                                          \
 	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->total), OUT_PEAK, 100)                 \
-	X("queue_p50_ns", "QUEUE-P50", OUT_DURATION, out_percentile(&sum->queue, 50), 0, 150)     \
-	X("queue_p99_ns", "QUEUE-P99", OUT_DURATION, out_percentile(&sum->queue, 99))             \
+	X("queue_p50_ns", "QUEUE-P50", OUT_DURATION, out_percentile(&sum->queue, 50), OUT_SPREAD, \
+	  150, .percent = 50)                                                                     \
+	X("queue_p99_ns", "QUEUE-P99", OUT_DURATION, out_percentile(&sum->queue, 99), OUT_SPREAD, \
+	  .of = "queue_p50_ns", .percent = 99)                                                    \
 	X("queue_max_ns", "QUEUE-MAX", OUT_DURATION, out_maximum(&sum->queue), OUT_PEAK, 170)     \
-	X("device_p50_ns", "DEVICE-P50", OUT_DURATION, out_percentile(&sum->device, 50), 0, 140)  \
-	X("device_p99_ns", "DEVICE-P99", OUT_DURATION, out_percentile(&sum->device, 99))          \
+	X("device_p50_ns", "DEVICE-P50", OUT_DURATION, out_percentile(&sum->device, 50),          \
+	  OUT_SPREAD, 140, .percent = 50)                                                         \
+	X("device_p99_ns", "DEVICE-P99", OUT_DURATION, out_percentile(&sum->device, 99),          \
+	  OUT_SPREAD, .of = "device_p50_ns", .percent = 99)                                       \
 	X("device_max_ns", "DEVICE-MAX", OUT_DURATION, out_maximum(&sum->device), OUT_PEAK, 160)  \
 	X("read_bytes", NULL, OUT_BYTES, out_u64(sum->n[READ_BYTES]), ALL | OUT_ADDS)             \
 	X("write_bytes", NULL, OUT_BYTES, out_u64(sum->n[WRITE_BYTES]), ALL | OUT_ADDS)           \

@@ -21,19 +21,21 @@ static struct out_value bus_name(const struct dbus_view *v, uint32_t bus)
 	return out_cstr(dbus_buses_name(&v->buses, bus));
 }
 
-#define CALLS(X)                                                                                \
-	X("bus", "BUS", OUT_STRING, bus_name(v, g->bus), OUT_OPTIONAL | OUT_KEY)                \
-	X("destination", "DESTINATION", OUT_STRING, out_cstr(g->peer), OUT_FLEX | OUT_KEY)      \
-	X("interface", "INTERFACE", OUT_STRING, out_cstr(g->interface), OUT_FLEX | OUT_KEY)     \
-	X("member", "MEMBER", OUT_STRING, out_cstr(g->member), OUT_KEY)                         \
-	X("call_count", "CALLS", OUT_U64, out_u64(g->count), OUT_ADDS)                          \
-	X("errors", "ERRORS", OUT_U64, out_u64(g->errors), OUT_ADDS)                            \
-	X("unanswered", "OPEN", OUT_U64, out_u64(g->unanswered), OUT_OPTIONAL | OUT_ADDS)       \
-	X("total_ns", "TOTAL", OUT_DURATION, out_u64(g->time.sum), OUT_SORT | OUT_ADDS)         \
-	X("p50_ns", "P50", OUT_DURATION, out_percentile(&g->time, 50))                          \
-	X("p99_ns", "P99", OUT_DURATION, out_percentile(&g->time, 99))                          \
-	X("max_ns", "MAX", OUT_DURATION, out_maximum(&g->time), OUT_PEAK)                       \
-	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(g->time.count, g->max_at_ns), OUT_DETAIL) \
+#define CALLS(X)                                                                                   \
+	X("bus", "BUS", OUT_STRING, bus_name(v, g->bus), OUT_OPTIONAL | OUT_KEY)                   \
+	X("destination", "DESTINATION", OUT_STRING, out_cstr(g->peer), OUT_FLEX | OUT_KEY)         \
+	X("interface", "INTERFACE", OUT_STRING, out_cstr(g->interface), OUT_FLEX | OUT_KEY)        \
+	X("member", "MEMBER", OUT_STRING, out_cstr(g->member), OUT_KEY)                            \
+	X("call_count", "CALLS", OUT_U64, out_u64(g->count), OUT_ADDS)                             \
+	X("errors", "ERRORS", OUT_U64, out_u64(g->errors), OUT_ADDS)                               \
+	X("unanswered", "OPEN", OUT_U64, out_u64(g->unanswered), OUT_OPTIONAL | OUT_ADDS)          \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(g->time.sum), OUT_SORT | OUT_ADDS)            \
+	X("p50_ns", "P50", OUT_DURATION, out_percentile(&g->time, 50), OUT_SPREAD, .percent = 50)  \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(&g->time, 99), OUT_SPREAD, .of = "p50_ns", \
+	  .percent = 99)                                                                           \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(&g->time), OUT_PEAK)                          \
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(g->time.count, g->max_at_ns),                \
+	  OUT_DETAIL | OUT_AT, .of = "max_ns")                                                     \
 	X("bytes", "BYTES", OUT_BYTES, out_u64(g->bytes), OUT_DETAIL | OUT_ADDS)
 
 static struct ebt_error *put_call(const struct dbus_view *v, const struct dbus_group *g)

@@ -275,8 +275,8 @@ static uint64_t average(const struct io_sum *sum)
 	X("off_cpu_ns", "OFF-CPU", OUT_DURATION, out_u64_if(v->off_known, sum->off_ns), 0, 80)    \
 	X("in_order_percent", "IN-ORDER-%", OUT_PERCENT,                                          \
 	  out_f64_if(sum->follow, per_cent(sum->in_order, sum->follow)), 0, 100)                  \
-	X("avg_bytes", "AVG", OUT_BYTES, out_u64_if(sum->reads + sum->writes, average(sum)), 0,   \
-	  110)                                                                                    \
+	X("avg_bytes", "AVG", OUT_BYTES, out_u64_if(sum->reads + sum->writes, average(sum)),      \
+	  OUT_MEAN, 110, .of = "read_bytes write_bytes", .by = "reads writes")                    \
 	X("faults", "FAULTS", OUT_U64, out_u64_if(v->has[HAS_FAULTS], sum->faults), OUT_ADDS, 85) \
 	X("pages_in", "PAGES-IN", OUT_U64, out_u64_if(v->has[HAS_CACHE], sum->pages), OUT_ADDS,   \
 	  95)                                                                                     \

@@ -171,24 +171,28 @@ static uint64_t per_second(const struct trace *trace, uint64_t bytes)
 	return to > from ? (uint64_t)((double)bytes * 1e9 / (double)(to - from)) : 0;
 }
 
-#define INTERFACES(X)                                                                         \
-	X("device", "DEVICE", OUT_STRING,                                                     \
-	  n->name.len ? out_str(n->name) : out_cstr(text_get(&number)), OUT_FLEX | OUT_KEY)   \
-	X("netns", "NAMESPACE", OUT_U64, out_u64(n->netns), OUT_OPTIONAL | OUT_KEY)           \
-	X("rx_bytes", "RECEIVED", OUT_BYTES, out_u64(n->rx_bytes), OUT_ADDS)                  \
-	X("rx_packets", "PACKETS", OUT_U64, out_u64(n->rx_packets), OUT_ADDS)                 \
-	X("rx_bytes_per_s", "RECEIVED/s", OUT_BYTES, out_u64(per_second(trace, n->rx_bytes))) \
-	X("tx_bytes", "SENT", OUT_BYTES, out_u64(n->tx_bytes), OUT_ADDS)                      \
-	X("tx_packets", "PACKETS", OUT_U64, out_u64(n->tx_packets), OUT_ADDS)                 \
-	X("tx_bytes_per_s", "SENT/s", OUT_BYTES, out_u64(per_second(trace, n->tx_bytes)))     \
-	X("tx_dropped", "DROPPED", OUT_U64, out_u64(n->tx_dropped), OUT_OPTIONAL | OUT_ADDS)  \
-	X("queue_p50_ns", "QUEUE-P50", OUT_DURATION, out_percentile(&n->queue, 50))           \
-	X("queue_p99_ns", "QUEUE-P99", OUT_DURATION, out_percentile(&n->queue, 99))           \
-	X("queue_max_ns", "QUEUE-MAX", OUT_DURATION, out_maximum(&n->queue), OUT_PEAK)        \
-	X("rx_segments", NULL, OUT_U64, out_u64(n->rx_segments), OUT_DETAIL | OUT_ADDS)       \
-	X("tx_segments", NULL, OUT_U64, out_u64(n->tx_segments), OUT_DETAIL | OUT_ADDS)       \
-	X("queue_count", NULL, OUT_U64, out_u64(n->queue.count), OUT_DETAIL | OUT_ADDS)       \
-	X("queue_unknown", NULL, OUT_U64, out_u64(n->tx_no_time), OUT_DETAIL | OUT_ADDS)      \
+#define INTERFACES(X)                                                                           \
+	X("device", "DEVICE", OUT_STRING,                                                       \
+	  n->name.len ? out_str(n->name) : out_cstr(text_get(&number)), OUT_FLEX | OUT_KEY)     \
+	X("netns", "NAMESPACE", OUT_U64, out_u64(n->netns), OUT_OPTIONAL | OUT_KEY)             \
+	X("rx_bytes", "RECEIVED", OUT_BYTES, out_u64(n->rx_bytes), OUT_ADDS)                    \
+	X("rx_packets", "PACKETS", OUT_U64, out_u64(n->rx_packets), OUT_ADDS)                   \
+	X("rx_bytes_per_s", "RECEIVED/s", OUT_BYTES, out_u64(per_second(trace, n->rx_bytes)),   \
+	  OUT_RATE, .of = "rx_bytes")                                                           \
+	X("tx_bytes", "SENT", OUT_BYTES, out_u64(n->tx_bytes), OUT_ADDS)                        \
+	X("tx_packets", "PACKETS", OUT_U64, out_u64(n->tx_packets), OUT_ADDS)                   \
+	X("tx_bytes_per_s", "SENT/s", OUT_BYTES, out_u64(per_second(trace, n->tx_bytes)),       \
+	  OUT_RATE, .of = "tx_bytes")                                                           \
+	X("tx_dropped", "DROPPED", OUT_U64, out_u64(n->tx_dropped), OUT_OPTIONAL | OUT_ADDS)    \
+	X("queue_p50_ns", "QUEUE-P50", OUT_DURATION, out_percentile(&n->queue, 50), OUT_SPREAD, \
+	  .percent = 50)                                                                        \
+	X("queue_p99_ns", "QUEUE-P99", OUT_DURATION, out_percentile(&n->queue, 99), OUT_SPREAD, \
+	  .of = "queue_p50_ns", .percent = 99)                                                  \
+	X("queue_max_ns", "QUEUE-MAX", OUT_DURATION, out_maximum(&n->queue), OUT_PEAK)          \
+	X("rx_segments", NULL, OUT_U64, out_u64(n->rx_segments), OUT_DETAIL | OUT_ADDS)         \
+	X("tx_segments", NULL, OUT_U64, out_u64(n->tx_segments), OUT_DETAIL | OUT_ADDS)         \
+	X("queue_count", NULL, OUT_U64, out_u64(n->queue.count), OUT_DETAIL | OUT_ADDS)         \
+	X("queue_unknown", NULL, OUT_U64, out_u64(n->tx_no_time), OUT_DETAIL | OUT_ADDS)        \
 	X("ifindex", NULL, OUT_U64, out_u64(n->ifindex), OUT_DETAIL | OUT_KEY)
 
 static struct ebt_error *put_interface(struct net_command *c, const struct net_interface *n)

@@ -69,14 +69,14 @@ static struct out_value cell(struct text *text, bool known, const struct counter
 	X("comm", NULL, OUT_STRING,                                                               \
 	  c->owner ? out_str(names_process(v->names, c->owner)) : out_null(),                     \
 	  OUT_DETAIL | OUT_KEY)                                                                   \
-	X("min", NULL, OUT_NUMBER, out_f64_if(known, c->min), OUT_DETAIL)                         \
+	X("min", NULL, OUT_NUMBER, out_f64_if(known, c->min), OUT_DETAIL | OUT_LEAST)             \
 	X("mean", NULL, OUT_NUMBER, out_f64_if(known, mean), OUT_DETAIL)                          \
 	X("max", NULL, OUT_NUMBER, out_f64_if(known, c->max), OUT_DETAIL | OUT_PEAK)              \
-	X("last", NULL, OUT_NUMBER, out_f64(c->last), OUT_DETAIL)                                 \
+	X("last", NULL, OUT_NUMBER, out_f64(c->last), OUT_DETAIL | OUT_LAST)                      \
 	X("delta", NULL, OUT_NUMBER, out_f64_if(grows, c->delta), OUT_DETAIL | OUT_ADDS)          \
 	X("series", NULL, OUT_SERIES,                                                             \
 	  ((struct out_value){ .points = { c->n_points, c->points } }), OUT_DETAIL)               \
-	X("unit_text", "UNIT", OUT_STRING, out_cstr(c->unit), OUT_TEXT_ONLY)                      \
+	X("unit_text", "UNIT", OUT_STRING, out_cstr(c->unit), OUT_TEXT_ONLY | OUT_KEY)            \
 	X("min_text", "MIN", OUT_STRING, cell(&t.list[0], known, c, c->min, grows), FOR_PEOPLE)   \
 	X("mean_text", "AVG", OUT_STRING, cell(&t.list[1], known, c, mean, grows), FOR_PEOPLE)    \
 	X("max_text", "MAX", OUT_STRING, cell(&t.list[2], known, c, c->max, grows), FOR_PEOPLE)   \

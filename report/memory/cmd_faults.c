@@ -156,22 +156,23 @@ static void headline(const struct grouping *g, const void *figures, uint64_t all
 	text_duration(text, sum->max_ns);
 }
 
-#define FIGURES(X)                                                                       \
-	X("minor", "MINOR", OUT_U64, out_u64(sum->minor), OUT_ADDS)                      \
-	X("major", "MAJOR", OUT_U64, out_u64(sum->major), OUT_ADDS)                      \
-	X("total", "TOTAL", OUT_U64, out_u64(total(sum)), OUT_SORT | OUT_ADDS)           \
-	X("minor_per_s", "MINOR/s", OUT_FLOAT,                                           \
-	  out_f64(grouping_per_second(g, (double)sum->minor)), 0, 108)                   \
-	X("major_per_s", "MAJOR/s", OUT_FLOAT,                                           \
-	  out_f64(grouping_per_second(g, (double)sum->major)), 0, 98)                    \
-	X("total_per_s", "TOTAL/s", OUT_FLOAT,                                           \
-	  out_f64(grouping_per_second(g, (double)total(sum))), 0, 90)                    \
-	X("duration_ns", "DURATION", OUT_DURATION, out_u64(sum->ns), OUT_ADDS)           \
-	X("major_ns", "IN-MAJOR", OUT_DURATION, out_u64(sum->major_ns), OUT_ADDS)        \
-	X("max_ns", "MAX", OUT_DURATION, out_u64(sum->max_ns), OUT_PEAK, 80)             \
-	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(sum->max_ns, sum->max_at), 0, 150) \
-	X("writes", "WRITES", OUT_U64, out_u64(sum->writes), OUT_ADDS, 118)              \
-	X("in_kernel", "IN-KERNEL", OUT_U64, out_u64(sum->kernel), OUT_ADDS, 130)        \
+#define FIGURES(X)                                                                            \
+	X("minor", "MINOR", OUT_U64, out_u64(sum->minor), OUT_ADDS)                           \
+	X("major", "MAJOR", OUT_U64, out_u64(sum->major), OUT_ADDS)                           \
+	X("total", "TOTAL", OUT_U64, out_u64(total(sum)), OUT_SORT | OUT_ADDS)                \
+	X("minor_per_s", "MINOR/s", OUT_FLOAT,                                                \
+	  out_f64(grouping_per_second(g, (double)sum->minor)), OUT_RATE, 108, .of = "minor")  \
+	X("major_per_s", "MAJOR/s", OUT_FLOAT,                                                \
+	  out_f64(grouping_per_second(g, (double)sum->major)), OUT_RATE, 98, .of = "major")   \
+	X("total_per_s", "TOTAL/s", OUT_FLOAT,                                                \
+	  out_f64(grouping_per_second(g, (double)total(sum))), OUT_RATE, 90, .of = "total")   \
+	X("duration_ns", "DURATION", OUT_DURATION, out_u64(sum->ns), OUT_ADDS)                \
+	X("major_ns", "IN-MAJOR", OUT_DURATION, out_u64(sum->major_ns), OUT_ADDS)             \
+	X("max_ns", "MAX", OUT_DURATION, out_u64(sum->max_ns), OUT_PEAK, 80)                  \
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(sum->max_ns, sum->max_at), OUT_AT, 150, \
+	  .of = "max_ns")                                                                     \
+	X("writes", "WRITES", OUT_U64, out_u64(sum->writes), OUT_ADDS, 118)                   \
+	X("in_kernel", "IN-KERNEL", OUT_U64, out_u64(sum->kernel), OUT_ADDS, 130)             \
 	X("silent", "SILENT", OUT_U64, out_u64(sum->silent), OUT_ADDS, 140)
 
 static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)

@@ -52,7 +52,11 @@ struct out_value out_average(const struct histogram *histogram)
 
 struct out_value out_percentile(const struct histogram *histogram, double percent)
 {
-	return out_u64_if(histogram->count, histogram_percentile(histogram, percent));
+	return (struct out_value){
+		.u = histogram_percentile(histogram, percent),
+		.spread = histogram,
+		.null = !histogram->count,
+	};
 }
 
 struct out_value out_maximum(const struct histogram *histogram)

@@ -33,6 +33,7 @@
 #include "report/cli/options.h"
 #include "report/trace/trace.h"
 
+struct histogram;
 struct out;
 
 enum out_type {
@@ -71,9 +72,22 @@ enum out_column_flags {
 	/* What rows of parts of a time have to do with the row of all of it, for a page that has
 	 * the parts (report/page/tables.c). A column without any of these is known of the whole
 	 * only. */
-	OUT_KEY = 1 << 10,  /* rows are of the same if they have this in common, and all such */
-	OUT_ADDS = 1 << 11, /* the sum of what the parts have; null where none has any */
-	OUT_PEAK = 1 << 12, /* the largest of what the parts have */
+	OUT_KEY = 1 << 10,   /* rows are of the same if they have this in common, and all such */
+	OUT_ADDS = 1 << 11,  /* the sum of what the parts have; null where none has any */
+	OUT_PEAK = 1 << 12,  /* the largest of what the parts have */
+	OUT_LEAST = 1 << 13, /* the least */
+	OUT_LAST = 1 << 14,  /* that of the last part that has any */
+	/* that of the first part which has the largest of the column `of`; with OUT_LAST, the last
+	 */
+	OUT_AT = 1 << 15,
+	/* of / by, each a column or the sum of several: "reads writes". Without `by`: of the values
+	 * of the OUT_SPREAD `of`. */
+	OUT_MEAN = 1 << 16,
+	OUT_SHARE = 1 << 17, /* of, in percent of that of all rows of the table */
+	OUT_RATE = 1 << 18,  /* of, by the seconds of the time */
+	/* out_percentile() of `percent` from the values of all parts; where `of` is given, these
+	 * are those of that column. */
+	OUT_SPREAD = 1 << 19,
 };
 
 struct out_column {
@@ -82,10 +96,12 @@ struct out_column {
 	enum out_type type;
 	unsigned int flags;
 	unsigned int narrow; /* where the terminal is too narrow, those with more go first */
+	const char *of, *by; /* keys of columns; see OUT_AT … OUT_SPREAD */
+	double percent;
 };
 
 /* A column, and its value in a row, of a list X(key, header, type, value, flags, narrow), of which
- * the last two may be left out. */
+ * the last two may be left out; .of, .by and .percent may follow. */
 #define OUT_COLUMN(key, header, type, value, ...) { key, header, type, __VA_ARGS__ },
 #define OUT_VALUE(key, header, type, value, ...)  value,
 #define OUT_VALUES(LIST)			  ((struct out_value[]){ LIST(OUT_VALUE) })
@@ -143,7 +159,10 @@ struct out_points {
 
 struct out_value {
 	union {
-		uint64_t u;
+		struct {
+			uint64_t u;
+			const struct histogram *spread; /* of an out_percentile() */
+		};
 		int64_t i;
 		double f;
 		struct ebt_str s;

@@ -8,21 +8,50 @@
 
 #include "format/base/array.h"
 #include "format/base/compare.h"
+#include "report/base/histogram.h"
 #include "report/base/interned.h"
 
 /* Figures of slices that are kept before slices are put together. */
-#define MAX_VALUES (2u << 20)
+#define MAX_VALUES  (2u << 20)
+#define MAX_SPREADS (1u << 17)
 /* What a figure takes as text, about. */
-#define VALUE_BYTES 9u
-#define MAX_LEVELS  32
+#define VALUE_BYTES  9u
+#define BUCKET_BYTES 5u
+#define MAX_LEVELS   32
 
-enum slice_merge { MERGE_NONE, MERGE_KEY, MERGE_SUM, MERGE_MAX };
+/* Those behind MERGE_RATE have a value in each row of a slice: the page makes the others of them.
+ */
+enum slice_merge {
+	MERGE_NONE,
+	MERGE_KEY,
+	MERGE_PERCENTILE,
+	MERGE_MEAN,
+	MERGE_SHARE,
+	MERGE_RATE,
+	MERGE_SUM,
+	MERGE_MAX,
+	MERGE_LEAST,
+	MERGE_LAST,
+	MERGE_AT,
+	MERGE_LAST_AT,
+	MERGE_SPREAD,
+};
 
 struct slice_column {
 	char *name;
 	enum out_type type;
 	enum slice_merge merge;
 	bool left_out;
+	double percent;
+	size_t value; /* its place among the values of a row */
+	size_t peak;  /* MERGE_AT, MERGE_LAST_AT: that of the value which it is of */
+	enum out_type peak_type;
+};
+
+/* Of some slices together. */
+struct slice_figure {
+	struct out_value value;
+	struct histogram *spread; /* NULL: nothing yet */
 };
 
 struct slice_row {
@@ -32,7 +61,7 @@ struct slice_row {
 
 struct page_slices {
 	struct slice_column *columns;
-	size_t n_columns, n_values; /* n_values: of those that are sums or maxima */
+	size_t n_columns, n_values; /* n_values: in a row of a slice */
 	/* Depth, number of the one above or -1, and in JSON the value of each column of the key: a
 	 * line each. */
 	struct interned keys;
@@ -42,19 +71,36 @@ struct page_slices {
 	size_t seen_capacity;
 	struct slice_row *rows;
 	size_t n_rows, rows_capacity;
-	struct out_value *values;
+	struct out_value *values; /* a spread is u, its place in spreads, or null */
 	size_t n_all_values, values_capacity;
+	struct histogram *spreads;
+	size_t n_spreads, spreads_capacity;
 	uint64_t start_ns;
 	bool useless; /* rows of a slice could not be told apart, or are missing */
 };
 
 static enum slice_merge merge_of(const struct out_column *column)
 {
+	static const struct {
+		unsigned int flag;
+		enum slice_merge merge;
+	} flags[] = {
+		{ OUT_ADDS, MERGE_SUM },  { OUT_PEAK, MERGE_MAX },  { OUT_LEAST, MERGE_LEAST },
+		{ OUT_LAST, MERGE_LAST }, { OUT_MEAN, MERGE_MEAN }, { OUT_SHARE, MERGE_SHARE },
+		{ OUT_RATE, MERGE_RATE },
+	};
+
 	if (column->flags & OUT_KEY)
 		return MERGE_KEY;
-	if (column->flags & OUT_ADDS)
-		return MERGE_SUM;
-	return column->flags & OUT_PEAK ? MERGE_MAX : MERGE_NONE;
+	if (column->flags & OUT_AT)
+		return column->flags & OUT_LAST ? MERGE_LAST_AT : MERGE_AT;
+	if (column->flags & OUT_SPREAD)
+		return column->of ? MERGE_PERCENTILE : MERGE_SPREAD;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		if (column->flags & flags[i].flag)
+			return flags[i].merge;
+	}
+	return MERGE_NONE;
 }
 
 const char *page_slices_merge(const struct out_column *column)
@@ -62,8 +108,17 @@ const char *page_slices_merge(const struct out_column *column)
 	static const char *const names[] = {
 		[MERGE_NONE] = NULL,
 		[MERGE_KEY] = "key",
+		[MERGE_PERCENTILE] = "percentile",
+		[MERGE_MEAN] = "mean",
+		[MERGE_SHARE] = "share",
+		[MERGE_RATE] = "rate",
 		[MERGE_SUM] = "sum",
 		[MERGE_MAX] = "max",
+		[MERGE_LEAST] = "min",
+		[MERGE_LAST] = "last",
+		[MERGE_AT] = "at",
+		[MERGE_LAST_AT] = "last_at",
+		[MERGE_SPREAD] = "spread",
 	};
 
 	return names[merge_of(column)];
@@ -80,10 +135,38 @@ void page_slices_destroy(struct page_slices *slices)
 	free(slices->rows);
 	free(slices->values);
 	free(slices->whole);
+	for (size_t i = 0; i < slices->n_spreads; i++)
+		histogram_deinit(&slices->spreads[i]);
+	free(slices->spreads);
 	interned_deinit(&slices->keys);
 	free(slices);
 }
 DEFINE_CLEANUP(struct page_slices *, page_slices_destroy);
+
+static bool has_value(const struct slice_column *column)
+{
+	return column->merge > MERGE_RATE;
+}
+
+static bool is_at(const struct slice_column *column)
+{
+	return column->merge == MERGE_AT || column->merge == MERGE_LAST_AT;
+}
+
+/* Where a column without its peak cannot be merged, it is known of the whole only. */
+static void find_peak(struct page_slices *slices, struct slice_column *column, const char *of)
+{
+	for (size_t i = 0; i < slices->n_columns; i++) {
+		const struct slice_column *other = &slices->columns[i];
+
+		if (other->merge == MERGE_MAX && !strcmp(other->name, of)) {
+			column->peak = other->value;
+			column->peak_type = other->type;
+			return;
+		}
+	}
+	column->merge = MERGE_NONE;
+}
 
 static struct ebt_error *copy_columns(struct page_slices *slices, const struct out_table *table)
 {
@@ -97,9 +180,15 @@ static struct ebt_error *copy_columns(struct page_slices *slices, const struct o
 		column->type = table->columns[i].type;
 		column->left_out = page_slices_leave_out(&table->columns[i]);
 		column->merge = column->left_out ? MERGE_NONE : merge_of(&table->columns[i]);
-		slices->n_values += column->merge > MERGE_KEY;
+		column->percent = table->columns[i].percent;
+		column->value = slices->n_values;
+		slices->n_values += has_value(column);
 		if (!column->name)
 			return &ebt_enomem;
+	}
+	for (size_t i = 0; i < table->n_columns; i++) {
+		if (is_at(&slices->columns[i]))
+			find_peak(slices, &slices->columns[i], table->columns[i].of);
 	}
 	return NULL;
 }
@@ -148,9 +237,27 @@ static void copy_figures(const struct page_slices *slices, const struct out_valu
 			 struct out_value *to)
 {
 	for (size_t i = 0; i < slices->n_columns; i++) {
-		if (slices->columns[i].merge > MERGE_KEY)
-			*to++ = values[i];
+		if (has_value(&slices->columns[i]))
+			to[slices->columns[i].value] = values[i];
 	}
+}
+
+/* The values of a row of a slice, which are gone when the next one comes. */
+static struct ebt_error *keep_spread(struct page_slices *slices, struct out_value *value)
+{
+	const struct histogram *spread = value->spread;
+	struct ebt_error *err;
+
+	if (value->null || slices->n_spreads >= MAX_SPREADS) {
+		*value = out_null();
+		return NULL;
+	}
+	err = ebt_array_reserve_zeroed(&slices->spreads, slices->n_spreads,
+				       &slices->spreads_capacity);
+	if (err)
+		return err;
+	value->u = slices->n_spreads++;
+	return histogram_merge(&slices->spreads[value->u], spread);
 }
 
 static struct ebt_error *add_row(struct page_slices *slices, uint32_t slice, uint32_t key,
@@ -168,7 +275,11 @@ static struct ebt_error *add_row(struct page_slices *slices, uint32_t slice, uin
 		return err;
 	copy_figures(slices, values, slices->values + n);
 	slices->n_all_values += slices->n_values;
-	return NULL;
+	for (size_t i = 0; !err && i < slices->n_columns; i++) {
+		if (slices->columns[i].merge == MERGE_SPREAD)
+			err = keep_spread(slices, &slices->values[n + slices->columns[i].value]);
+	}
+	return err;
 }
 
 /* Of each row its key; `stamp` is no other table's. With `take` its figures, too. */
@@ -205,7 +316,8 @@ static struct ebt_error *read_rows(struct page_slices *slices, const struct out_
 	return err;
 }
 
-struct ebt_error *page_slices_create(const struct out_captured *whole, struct page_slices **ret)
+struct ebt_error *page_slices_create(const struct out_captured *whole, uint64_t start_ns,
+				     struct page_slices **ret)
 {
 	_cleanup_(page_slices_destroyp) struct page_slices *slices = calloc(1, sizeof(*slices));
 	struct ebt_error *err = slices ? copy_columns(slices, whole->table) : &ebt_enomem;
@@ -213,6 +325,7 @@ struct ebt_error *page_slices_create(const struct out_captured *whole, struct pa
 	*ret = NULL;
 	if (err || !slices->n_values || whole->left_out)
 		return err;
+	slices->start_ns = start_ns;
 	err = read_rows(slices, whole, 1, false);
 	if (err || slices->useless)
 		return err;
@@ -237,58 +350,151 @@ struct ebt_error *page_slices_add(struct page_slices *slices, uint32_t number,
 
 /* --- figures --- */
 
-static void add_value(struct out_value *to, const struct out_value *from,
-		      const struct slice_column *column)
+static bool is_more(const struct out_value *a, const struct out_value *b, enum out_type type)
 {
-	const bool sum = column->merge == MERGE_SUM;
-
-	if (from->null)
-		return;
-	if (to->null) {
-		*to = *from;
-		return;
-	}
-	switch (column->type) {
+	switch (type) {
 	case OUT_PERCENT:
 	case OUT_FLOAT:
 	case OUT_NUMBER:
-		to->f = sum ? to->f + from->f : from->f > to->f ? from->f : to->f;
+		return a->f > b->f;
+	case OUT_I64:
+	case OUT_SIGNED_ID:
+		return a->i > b->i;
+	default:
+		return a->u > b->u;
+	}
+}
+
+static void add_sum(struct out_value *to, const struct out_value *from, enum out_type type)
+{
+	switch (type) {
+	case OUT_PERCENT:
+	case OUT_FLOAT:
+	case OUT_NUMBER:
+		to->f += from->f;
 		break;
 	case OUT_I64:
 	case OUT_SIGNED_ID:
-		if (!sum)
-			to->i = from->i > to->i ? from->i : to->i;
-		else if (__builtin_add_overflow(to->i, from->i, &to->i))
+		if (__builtin_add_overflow(to->i, from->i, &to->i))
 			to->i = from->i < 0 ? INT64_MIN : INT64_MAX;
 		break;
 	default:
-		if (!sum)
-			to->u = from->u > to->u ? from->u : to->u;
-		else if (__builtin_add_overflow(to->u, from->u, &to->u))
+		if (__builtin_add_overflow(to->u, from->u, &to->u))
 			to->u = UINT64_MAX;
 		break;
 	}
 }
 
-/* The figures of a row into those of the same key. */
-static void add_figures(const struct page_slices *slices, const struct slice_row *row,
-			struct out_value *to)
+static struct ebt_error *add_spread(const struct page_slices *slices, struct slice_figure *to,
+				    const struct out_value *from)
+{
+	if (from->null)
+		return NULL;
+	if (!to->spread)
+		to->spread = calloc(1, sizeof(*to->spread));
+	return to->spread ? histogram_merge(to->spread, &slices->spreads[from->u]) : &ebt_enomem;
+}
+
+static void add_value(struct out_value *to, const struct out_value *from,
+		      const struct slice_column *column)
+{
+	bool takes = to->null || column->merge == MERGE_LAST;
+
+	if (from->null)
+		return;
+	if (column->merge == MERGE_MAX)
+		takes |= is_more(from, to, column->type);
+	else if (column->merge == MERGE_LEAST)
+		takes |= is_more(to, from, column->type);
+	if (takes)
+		*to = *from;
+	else if (column->merge == MERGE_SUM)
+		add_sum(to, from, column->type);
+}
+
+/* Is the peak of both that of these values, which are the later ones? */
+static bool has_peak(const struct slice_column *column, const struct out_value *values,
+		     const struct slice_figure *to)
+{
+	const struct out_value *from = &values[column->peak], *old = &to[column->peak].value;
+
+	if (from->null || old->null)
+		return !from->null;
+	return column->merge == MERGE_AT ? is_more(from, old, column->peak_type)
+					 : !is_more(old, from, column->peak_type);
+}
+
+/* The figures of a row into those of the same key, of which rows before it are. */
+static struct ebt_error *add_figures(const struct page_slices *slices, const struct slice_row *row,
+				     struct slice_figure *to)
 {
 	const struct out_value *values = &slices->values[row->values];
+	struct ebt_error *err = NULL;
 
 	for (size_t i = 0; i < slices->n_columns; i++) {
-		if (slices->columns[i].merge > MERGE_KEY)
-			add_value(to++, values++, &slices->columns[i]);
+		const struct slice_column *column = &slices->columns[i];
+
+		if (is_at(column) && has_peak(column, values, to))
+			to[column->value].value = values[column->value];
+	}
+	for (size_t i = 0; !err && i < slices->n_columns; i++) {
+		const struct slice_column *column = &slices->columns[i];
+		const struct out_value *from = &values[column->value];
+
+		if (column->merge == MERGE_SPREAD)
+			err = add_spread(slices, &to[column->value], from);
+		else if (has_value(column) && !is_at(column))
+			add_value(&to[column->value].value, from, column);
+	}
+	return err;
+}
+
+static void reset_figures(struct slice_figure *figures, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (figures[i].spread)
+			histogram_deinit(figures[i].spread);
+		free(figures[i].spread);
+		figures[i] = (struct slice_figure){ .value = out_null() };
 	}
 }
 
-static bool is_same(const struct out_value *a, const struct out_value *b, enum out_type type)
+static struct slice_figure *make_figures(size_t n)
 {
-	if (a->null || b->null)
-		return a->null == b->null;
+	struct slice_figure *figures = calloc(n + 1, sizeof(*figures));
+
+	if (figures)
+		reset_figures(figures, n);
+	return figures;
+}
+
+static bool is_same(const struct slice_figure *a, const struct out_value *b,
+		    const struct slice_column *column)
+{
+	const enum out_type type = column->type;
+
+	if (column->merge == MERGE_SPREAD)
+		return a->spread ? !b->null &&
+					   histogram_percentile(a->spread, column->percent) == b->u
+				 : b->null;
+	if (a->value.null || b->null)
+		return a->value.null == b->null;
 	if (type == OUT_PERCENT || type == OUT_FLOAT || type == OUT_NUMBER)
-		return fabs(a->f - b->f) <= 1e-9 * (fabs(a->f) + fabs(b->f));
-	return a->u == b->u;
+		return fabs(a->value.f - b->f) <= 1e-9 * (fabs(a->value.f) + fabs(b->f));
+	return a->value.u == b->u;
+}
+
+/* Values of a row of whose key some are not those of the whole. */
+static void drop_values(struct page_slices *slices, const struct slice_row *row,
+			const struct slice_figure *sums, const struct out_value *whole)
+{
+	for (size_t i = 0; i < slices->n_columns; i++) {
+		const struct slice_column *column = &slices->columns[i];
+		const size_t v = column->value;
+
+		if (has_value(column) && !is_same(&sums[v], &whole[v], column))
+			slices->values[row->values + v].null = true;
+	}
 }
 
 /*
@@ -299,38 +505,58 @@ static bool is_same(const struct out_value *a, const struct out_value *b, enum o
 static struct ebt_error *drop_doubtful(struct page_slices *slices)
 {
 	const size_t n = slices->n_values;
-	_cleanup_free_ struct out_value *sums = calloc(slices->n_whole * n + 1, sizeof(*sums));
+	struct slice_figure *sums = make_figures(slices->n_whole * n);
+	struct ebt_error *err = sums ? NULL : &ebt_enomem;
 
-	if (!sums)
-		return &ebt_enomem;
-	for (size_t i = 0; i < slices->n_whole * n; i++)
-		sums[i] = out_null();
-	for (size_t i = 0; i < slices->n_rows; i++)
-		add_figures(slices, &slices->rows[i], sums + slices->rows[i].key * n);
-	for (size_t r = 0; r < slices->n_rows; r++) {
-		struct out_value *value = &slices->values[slices->rows[r].values];
-		size_t at = slices->rows[r].key * n;
+	for (size_t i = 0; !err && i < slices->n_rows; i++)
+		err = add_figures(slices, &slices->rows[i], sums + slices->rows[i].key * n);
+	for (size_t i = 0; !err && i < slices->n_rows; i++) {
+		const size_t at = slices->rows[i].key * n;
 
-		for (size_t i = 0; i < slices->n_columns; i++) {
-			if (slices->columns[i].merge <= MERGE_KEY)
-				continue;
-			value->null |=
-				!is_same(&sums[at], &slices->whole[at], slices->columns[i].type);
-			value++;
-			at++;
-		}
+		drop_values(slices, &slices->rows[i], sums + at, slices->whole + at);
 	}
-	return NULL;
+	if (sums)
+		reset_figures(sums, slices->n_whole * n);
+	free(sums);
+	return err;
 }
 
 /* --- putting slices together --- */
+
+/* Are they of one, where slices are `factor` times as long? */
+static bool are_together(const struct slice_row *a, const struct slice_row *b, uint32_t factor)
+{
+	return a->slice / factor == b->slice / factor && a->key == b->key;
+}
 
 static int compare_rows(const void *a, const void *b, void *arg)
 {
 	const struct slice_row *x = a, *y = b;
 	const uint32_t factor = *(const uint32_t *)arg;
 
-	return ebt_compare(x->slice / factor, y->slice / factor) ?: ebt_compare(x->key, y->key);
+	return ebt_compare(x->slice / factor, y->slice / factor)
+		       ?: ebt_compare(x->key, y->key)
+		       ?: ebt_compare(x->slice, y->slice);
+}
+
+static size_t spreads_bytes(const struct page_slices *slices, const struct slice_row *row)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < slices->n_columns; i++) {
+		const struct slice_column *column = &slices->columns[i];
+		const struct out_value *value = &slices->values[row->values + column->value];
+		struct histogram_bucket bucket = { 0 };
+
+		if (column->merge != MERGE_SPREAD || value->null)
+			continue;
+		n += 2 * VALUE_BYTES;
+		for (; histogram_next(&slices->spreads[value->u], &bucket); bucket.number++)
+			n += BUCKET_BYTES;
+		if (!slices->spreads[value->u].buckets)
+			n += VALUE_BYTES * slices->spreads[value->u].count;
+	}
+	return n;
 }
 
 /* What slices that are `factor` times as long take as text, about; sorts the rows by these. */
@@ -343,8 +569,9 @@ static size_t count_bytes(struct page_slices *slices, uint32_t factor)
 		return 0;
 	qsort_r(slices->rows, slices->n_rows, sizeof(*slices->rows), compare_rows, &factor);
 	for (size_t i = 0; i < slices->n_rows; i++) {
-		if (!i || compare_rows(&slices->rows[i - 1], &slices->rows[i], &factor) != 0)
+		if (!i || !are_together(&slices->rows[i - 1], &slices->rows[i], factor))
 			n += figures + interned_get(&slices->keys, slices->rows[i].key).len;
+		n += spreads_bytes(slices, &slices->rows[i]);
 	}
 	return n;
 }
@@ -360,8 +587,54 @@ static struct ebt_str take_line(struct ebt_str *text)
 	return line;
 }
 
+/*
+ * A few values as they are, ascending; more than that as -1, the least, the largest, the sum, and
+ * of each bucket how much its number (histogram_next()) is more than the one before, and its
+ * values.
+ */
+static void put_spread(const struct histogram *spread, struct json *json)
+{
+	struct histogram_bucket bucket = { 0 };
+	uint64_t few[HISTOGRAM_FEW];
+	uint32_t last = 0;
+
+	json_open_array(json);
+	if (spread->buckets) {
+		json_i64(json, -1);
+		json_u64(json, spread->min);
+		json_u64(json, spread->max);
+		json_u64(json, spread->sum);
+	} else {
+		memcpy(few, spread->few, sizeof(few));
+		qsort(few, spread->count, sizeof(few[0]), ebt_compare_u64);
+		for (size_t i = 0; i < spread->count; i++)
+			json_u64(json, few[i]);
+	}
+	for (; histogram_next(spread, &bucket); bucket.number++) {
+		json_u64(json, bucket.number - last);
+		json_u64(json, bucket.n);
+		last = bucket.number;
+	}
+	json_end(json);
+}
+
+static void put_figure(const struct page_slices *slices, const struct slice_column *column,
+		       const struct slice_figure *figures, struct json *json)
+{
+	const struct slice_figure *figure = &figures[column->value];
+
+	if (!has_value(column))
+		json_put_null(json);
+	else if (column->merge != MERGE_SPREAD)
+		out_json_value(json, slices->start_ns, column->type, &figure->value);
+	else if (figure->spread)
+		put_spread(figure->spread, json);
+	else
+		json_put_null(json);
+}
+
 static void put_values(const struct page_slices *slices, uint32_t number,
-		       const struct out_value *sums, struct json *json)
+		       const struct slice_figure *figures, struct json *json)
 {
 	struct ebt_str key = interned_get(&slices->keys, number);
 	const struct ebt_str depth = take_line(&key);
@@ -377,40 +650,40 @@ static void put_values(const struct page_slices *slices, uint32_t number,
 			const struct ebt_str value = take_line(&key);
 
 			json_written(json, value.data, value.len);
-		} else if (column->merge == MERGE_NONE) {
-			json_put_null(json);
 		} else {
-			out_json_value(json, 0, column->type, sums);
+			put_figure(slices, column, figures, json);
 		}
-		sums += column->merge > MERGE_KEY;
 	}
 	if (depth.data[0] != '0')
 		json_written(json, depth.data, depth.len);
 	json_end(json);
 }
 
-/* The rows from `at` on that are of one slice and key, as one; where the next begins. */
-static size_t put_row(const struct page_slices *slices, size_t at, uint32_t factor,
-		      struct out_value *sums, struct json *json)
+/* The rows from *at on that are of one slice and key, as one; *at is where the next begins. */
+static struct ebt_error *put_row(const struct page_slices *slices, size_t *at, uint32_t factor,
+				 struct slice_figure *figures, struct json *json)
 {
-	const struct slice_row *first = &slices->rows[at];
+	const struct slice_row *first = &slices->rows[*at];
+	struct ebt_error *err = NULL;
 
-	for (size_t i = 0; i < slices->n_values; i++)
-		sums[i] = out_null();
-	for (; at < slices->n_rows && !compare_rows(first, &slices->rows[at], &factor); at++)
-		add_figures(slices, &slices->rows[at], sums);
-	put_values(slices, first->key, sums, json);
-	return at;
+	reset_figures(figures, slices->n_values);
+	for (; !err && *at < slices->n_rows && are_together(first, &slices->rows[*at], factor);
+	     ++*at)
+		err = add_figures(slices, &slices->rows[*at], figures);
+	put_values(slices, first->key, figures, json);
+	return err;
 }
 
-static void put_slices(const struct page_slices *slices, const struct page_slice_times *times,
-		       uint32_t factor, struct out_value *sums, struct json *json)
+static struct ebt_error *put_slices(const struct page_slices *slices,
+				    const struct page_slice_times *times, uint32_t factor,
+				    struct slice_figure *figures, struct json *json)
 {
 	const uint64_t length = times->length_ns * factor;
+	struct ebt_error *err = NULL;
 	size_t at = 0;
 
 	json_put(json, "slices", open_array);
-	for (uint32_t i = 0; i * factor < times->n; i++) {
+	for (uint32_t i = 0; !err && i * factor < times->n; i++) {
 		const uint64_t from = times->from_ns + i * length;
 		const bool last = (i + 1) * factor >= times->n;
 
@@ -419,26 +692,25 @@ static void put_slices(const struct page_slices *slices, const struct page_slice
 		json_put(json, "from_ns", i64, (int64_t)from);
 		json_put(json, "to_ns", i64, (int64_t)(last ? times->to_ns : from + length));
 		json_put(json, "rows", open_array);
-		while (at < slices->n_rows && slices->rows[at].slice / factor == i)
-			at = put_row(slices, at, factor, sums, json);
+		while (!err && at < slices->n_rows && slices->rows[at].slice / factor == i)
+			err = put_row(slices, &at, factor, figures, json);
 		json_end(json);
 		json_end(json);
 	}
 	json_end(json);
+	return err;
 }
 
 struct ebt_error *page_slices_put(struct page_slices *slices, const struct page_slice_times *times,
 				  size_t max_bytes, struct json *json, size_t *ret_bytes)
 {
 	static const uint32_t factors[] = { 1, 2, 4, 10, 20 };
-	_cleanup_free_ struct out_value *sums = calloc(slices->n_values, sizeof(*sums));
+	struct slice_figure *figures;
 	const size_t n = sizeof(factors) / sizeof(factors[0]);
 	size_t bytes = 0, i = 0;
 	struct ebt_error *err;
 
 	*ret_bytes = 0;
-	if (!sums)
-		return &ebt_enomem;
 	if (slices->useless)
 		return NULL;
 	err = drop_doubtful(slices);
@@ -453,7 +725,12 @@ struct ebt_error *page_slices_put(struct page_slices *slices, const struct page_
 		return NULL;
 	json_put(json, "slice_ns", u64, times->length_ns * factors[i]);
 	json_newline(json);
-	put_slices(slices, times, factors[i], sums, json);
 	*ret_bytes = bytes;
-	return NULL;
+	figures = make_figures(slices->n_values);
+	if (!figures)
+		return &ebt_enomem;
+	err = put_slices(slices, times, factors[i], figures, json);
+	reset_figures(figures, slices->n_values);
+	free(figures);
+	return err;
 }

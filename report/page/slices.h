@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A table in slices of time, so that the page can put together the rows of any range of them. Of a
- * slice there are only the figures that add up over slices (OUT_ADDS) or are the largest of them
- * (OUT_PEAK), by the columns that say what a row is of (OUT_KEY).
+ * slice there are only the figures that say something of a range, by the columns that say what a
+ * row is of (OUT_KEY): those that add up over slices (OUT_ADDS), are the largest of them (OUT_PEAK)
+ * and so on, see enum out_column_flags; and of distributions (OUT_SPREAD) all values.
  */
 #ifndef REPORT_PAGE_SLICES_H
 #define REPORT_PAGE_SLICES_H
@@ -12,8 +13,9 @@
 struct page_slices;
 
 /* Of the table of all slices. *ret is NULL where there can be none: it has no such columns, rows
- * that cannot be told apart, or too many of them. */
-struct ebt_error *page_slices_create(const struct out_captured *whole, struct page_slices **ret);
+ * that cannot be told apart, or too many of them. start_ns: of the trace; times are since it. */
+struct ebt_error *page_slices_create(const struct out_captured *whole, uint64_t start_ns,
+				     struct page_slices **ret);
 void page_slices_destroy(struct page_slices *slices);
 
 /* The same table of one slice, in the order of time. */
@@ -27,7 +29,7 @@ static inline bool page_slices_leave_out(const struct out_column *column)
 	return column->type == OUT_SERIES || (column->flags & OUT_HIDDEN) ||
 	       ((column->flags & OUT_TEXT_ONLY) && (column->flags & OUT_RIGHT));
 }
-/* How a page merges a column: "key", "sum", "max", or NULL. */
+/* How a page has a column of a range, for its script: "key", "sum", "mean"…; or NULL. */
 const char *page_slices_merge(const struct out_column *column);
 
 /* n slices of length_ns each begin at from_ns, which counts as page times do; the last ends at

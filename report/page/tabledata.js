@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tables of the reports as the page has them: rows of a range out of the rows of its slices, those
-// of a process or thread, those that match, in order.
+// Tables of the reports as the page has them: rows below others, those that are wanted, in order, as
+// text.
 import { bytes, duration, percent, timeText } from "./text.js";
 
 /** @typedef {import("./model.js").Model} Model */
-/** @typedef {import("./state.js").Range} Range */
-/** @typedef {{key: string, header: string, type: string, merge: string | null, detail?: boolean, indent?: boolean}} TableColumn */
+/** @typedef {{key: string, header: string, type: string, merge: string | null, of?: string, by?: string, percent?: number, detail?: boolean, indent?: boolean}} TableColumn */
 /** @typedef {any[]} Values one a column; behind them the row's depth, where that is not 0 */
 /**
  * @typedef {Object} Table
@@ -23,7 +22,6 @@ import { bytes, duration, percent, timeText } from "./text.js";
  * @property {{from_ns: number, to_ns: number, rows: Values[]}[]} [slices]
  */
 /** @typedef {{values: Values, children: Row[]}} Row */
-/** @typedef {{rows: Row[], range: Range}} Merged */
 
 const tablesOfModel = /** @type {WeakMap<Model, Table[]>} */ (new WeakMap());
 
@@ -72,66 +70,6 @@ export function nestRows(table, rows) {
 		path.push(row);
 	}
 	return top;
-}
-
-// --- a range ---
-
-/** @type {Record<string, (a: number, b: number) => number>} */
-const MERGES = { sum: (a, b) => a + b, max: Math.max, min: Math.min };
-
-/** Puts values into those of a row of the same key. @param {Table} table @param {Values} into @param {Values} values */
-function mergeValues(table, into, values) {
-	table.columns.forEach(({ merge }, i) => {
-		if (merge && merge !== "key" && values[i] !== null && values[i] !== undefined)
-			into[i] = into[i] === null || into[i] === undefined ? values[i] : MERGES[merge]?.(into[i], values[i]) ?? null;
-	});
-}
-
-/** Adds rows to those with the same key. @param {Table} table @param {Row[]} into @param {Row[]} rows */
-function mergeRows(table, into, rows) {
-	const keyOf = (/** @type {Row} */ row) =>
-		JSON.stringify(row.values.filter((_, i) => table.columns[i]?.merge === "key"));
-	const byKey = new Map(into.map((row) => [keyOf(row), row]));
-
-	for (const row of rows) {
-		const key = keyOf(row);
-		let same = byKey.get(key);
-
-		if (same) {
-			mergeValues(table, same.values, row.values);
-		} else {
-			same = { values: table.columns.map(({ merge }, i) => merge ? row.values[i] : null), children: [] };
-			byKey.set(key, same);
-			into.push(same);
-		}
-		mergeRows(table, same.children, row.children);
-	}
-}
-
-/** What the slices that lie wholly in a range add up to; null: there are none. @param {Table} table @param {Range} range @returns {Merged | null} */
-export function mergeSlices(table, range) {
-	// The address has whole ns.
-	const slices = (table.slices || []).filter(({ from_ns, to_ns }) => from_ns >= range.from - 1 && to_ns <= range.to + 1);
-	/** @type {Row[]} */
-	const rows = [];
-
-	if (!slices.length)
-		return null;
-	for (const slice of slices)
-		mergeRows(table, rows, nestRows(table, slice.rows));
-	const column = table.columns.findIndex(({ key }) => key === table.sort);
-
-	return {
-		rows: column < 0 ? rows : sortRows(rows, column, isNumber(table.columns[column])),
-		range: { from: slices[0].from_ns, to: slices[slices.length - 1].to_ns },
-	};
-}
-
-/** The range as slices have it: the nearest borders. @param {Table} table @param {Range} range @returns {Range} */
-export function rangeOfSlices(table, range) {
-	const slices = (table.slices || []).filter(({ from_ns, to_ns }) => to_ns > range.from && from_ns < range.to);
-
-	return slices.length ? { from: slices[0].from_ns, to: slices[slices.length - 1].to_ns } : range;
 }
 
 // --- some of the rows ---

@@ -118,6 +118,12 @@ static void put_column(struct json *json, const struct out_column *column)
 	put_header(json, column);
 	json_put(json, "type", cstr, type_name(column->type));
 	json_put(json, "merge", cstr, merge);
+	if (column->of)
+		json_put(json, "of", cstr, column->of);
+	if (column->by)
+		json_put(json, "by", cstr, column->by);
+	if (column->percent > 0)
+		json_put(json, "percent", f64, column->percent);
 	if (column->flags & OUT_DETAIL)
 		json_put(json, "detail", bool, true);
 	if (column->flags & OUT_INDENT)
@@ -234,7 +240,7 @@ static struct ebt_error *take_whole(void *arg, const struct out_captured *captur
 	put_rows(t, &table->json, captured);
 	if (captured->left_out)
 		json_put(&table->json, "left_out", u64, captured->left_out);
-	return page_slices_create(captured, &table->slices);
+	return page_slices_create(captured, t->page->start_ns, &table->slices);
 }
 
 /* Of one slice. */

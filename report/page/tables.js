@@ -5,9 +5,8 @@ import { count, duration, timeText } from "./text.js";
 import { chosenCommand, commandBox } from "./command.js";
 import { rangeText } from "./header.js";
 import { goToTime } from "./places.js";
-import {
-	flattenRows, isNumber, keepRows, mergeSlices, nestRows, rangeOfSlices, sortRows, tableId, tablesOf, valueText,
-} from "./tabledata.js";
+import { mergeSlices, rangeOfSlices } from "./slices.js";
+import { flattenRows, isNumber, keepRows, nestRows, sortRows, tableId, tablesOf, valueText } from "./tabledata.js";
 
 /** @typedef {import("./state.js").App} App */
 /** @typedef {import("./tabledata.js").Table} Table */

@@ -108,11 +108,15 @@ static struct out_value holder_name(const struct grouping *g, const struct lock_
 	X("count", "COUNT", OUT_U64, out_u64(sum->wait.count), OUT_ADDS)                           \
 	X("wait_ns", "WAIT", OUT_DURATION, out_u64(sum->wait.sum), OUT_SORT | OUT_ADDS)            \
 	X("percent", "%", OUT_PERCENT,                                                             \
-	  out_f64(all ? 100 * (double)sum->wait.sum / (double)all : 0), 0, 90)                     \
-	X("avg_ns", "AVG", OUT_DURATION, out_u64(histogram_avg(&sum->wait)), 0, 112)               \
-	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->wait, 99), 0, 125)                   \
+	  out_f64(all ? 100 * (double)sum->wait.sum / (double)all : 0), OUT_SHARE, 90,             \
+	  .of = "wait_ns")                                                                         \
+	X("avg_ns", "AVG", OUT_DURATION, out_u64(histogram_avg(&sum->wait)), OUT_MEAN, 112,        \
+	  .of = "wait_ns", .by = "count")                                                          \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->wait, 99), OUT_SPREAD, 125,          \
+	  .percent = 99)                                                                           \
 	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->wait), OUT_PEAK)                        \
-	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(sum->wait.count, sum->max_at_ns), 0, 140)    \
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64_if(sum->wait.count, sum->max_at_ns), OUT_AT,    \
+	  140, .of = "max_ns")                                                                     \
 	X("waiters", "THREADS", OUT_U64, out_u64(sum->n_waiters), 0, 100)                          \
 	X("holder", "HOLDER", OUT_STRING, holder_name(g, holder), OUT_FLEX)                        \
 	X("holder_tid", NULL, OUT_U64,                                                             \

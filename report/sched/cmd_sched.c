@@ -110,14 +110,17 @@ static struct ebt_error *on_row_before(void *arg, const struct ebt_row *row)
 	X("switches_voluntary", "VOL", OUT_U64, out_u64(task->voluntary), OUT_ADDS)                \
 	X("switches_involuntary", "INVOL", OUT_U64, out_u64(task->involuntary), OUT_ADDS)          \
 	X("migrations", "MIGR", OUT_U64, out_u64(task->migrations), OUT_ADDS, 85)                  \
-	X("latency_avg_ns", "LAT-AVG", OUT_DURATION, out_average(latency))                         \
-	X("latency_p50_ns", "LAT-P50", OUT_DURATION, out_percentile(latency, 50), 0, 112)          \
-	X("latency_p99_ns", "LAT-P99", OUT_DURATION, out_percentile(latency, 99))                  \
+	X("latency_avg_ns", "LAT-AVG", OUT_DURATION, out_average(latency), OUT_MEAN,               \
+	  .of = "latency_p50_ns")                                                                  \
+	X("latency_p50_ns", "LAT-P50", OUT_DURATION, out_percentile(latency, 50), OUT_SPREAD, 112, \
+	  .percent = 50)                                                                           \
+	X("latency_p99_ns", "LAT-P99", OUT_DURATION, out_percentile(latency, 99), OUT_SPREAD,      \
+	  .of = "latency_p50_ns", .percent = 99)                                                   \
 	X("latency_max_ns", "LAT-MAX", OUT_DURATION, out_maximum(latency), OUT_PEAK)               \
 	X("latency_max_at_ns", "LAT-MAX-AT", OUT_TIME, out_u64_if(waited, task->max_latency_at),   \
-	  0, 95)                                                                                   \
+	  OUT_AT | OUT_LAST, 95, .of = "latency_max_ns")                                           \
 	X("latency_max_doubtful", "?", OUT_BOOL, out_u64_if(waited, task->max_doubtful),           \
-	  OUT_DETAIL)                                                                              \
+	  OUT_DETAIL | OUT_AT | OUT_LAST, .of = "latency_max_ns")                                  \
 	X("latency_count", "WAITS", OUT_U64, out_u64(latency->count), OUT_DETAIL | OUT_ADDS)       \
 	X("run_avg_ns", "RUN-AVG", OUT_DURATION,                                                   \
 	  ran ? out_u64(task->runs_ns / task->runs) : out_null(), 0, 132)                          \
@@ -174,10 +177,10 @@ static struct ebt_error *put_tasks(struct sched_command *c, struct out *out, boo
 	return err;
 }
 
-#define CPUS(X)                                                             \
-	X("cpu", "CPU", OUT_U64, out_u64(i), OUT_KEY)                       \
-	X("busy_ns", "BUSY", OUT_DURATION, out_u64(cpu->busy_ns), OUT_ADDS) \
-	X("busy_percent", "BUSY-%", OUT_PERCENT, out_f64(share))            \
+#define CPUS(X)                                                                             \
+	X("cpu", "CPU", OUT_U64, out_u64(i), OUT_KEY)                                       \
+	X("busy_ns", "BUSY", OUT_DURATION, out_u64(cpu->busy_ns), OUT_ADDS)                 \
+	X("busy_percent", "BUSY-%", OUT_PERCENT, out_f64(share), OUT_RATE, .of = "busy_ns") \
 	X("switches", "SWITCHES", OUT_U64, out_u64(cpu->switches), OUT_ADDS)
 
 static struct ebt_error *put_cpus(struct sched_command *c, struct out *out, bool partial)

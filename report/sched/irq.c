@@ -24,21 +24,24 @@ struct irq_view {
 	struct nameless nameless;
 };
 
-#define IRQS(X)                                                                       \
-	X("cpu", "CPU", OUT_U64, out_u64(stat->cpu), OUT_KEY)                         \
-	X("kind", "KIND", OUT_STRING, out_cstr(text_get(&kind)), OUT_KEY)             \
-	X("number", NULL, OUT_U64, out_u64(stat->number), OUT_DETAIL | OUT_KEY)       \
-	X("name", "NAME", OUT_STRING, out_str(text_str(&name)), OUT_FLEX | OUT_KEY)   \
-	X("count", "COUNT", OUT_U64, out_u64(self->count), OUT_ADDS)                  \
-	X("total_ns", "TOTAL", OUT_DURATION, out_u64(self->sum), OUT_SORT | OUT_ADDS) \
-	X("percent", "CPU-%", OUT_PERCENT,                                            \
-	  out_f64(v->span_ns > 0 ? 100 * (double)self->sum / v->span_ns : 0))         \
-	X("taken_ns", "TAKEN", OUT_DURATION, out_u64(stat->busy_ns), OUT_ADDS)        \
-	X("avg_ns", "AVG", OUT_DURATION, out_average(self))                           \
-	X("p99_ns", "P99", OUT_DURATION, out_percentile(self, 99))                    \
-	X("max_ns", "MAX", OUT_DURATION, out_maximum(self), OUT_PEAK)                 \
-	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(stat->max_at_ns), OUT_OPTIONAL)    \
-	X("delay_avg_ns", "DELAY", OUT_DURATION, out_average(delay), OUT_OPTIONAL)    \
+#define IRQS(X)                                                                               \
+	X("cpu", "CPU", OUT_U64, out_u64(stat->cpu), OUT_KEY)                                 \
+	X("kind", "KIND", OUT_STRING, out_cstr(text_get(&kind)), OUT_KEY)                     \
+	X("number", NULL, OUT_U64, out_u64(stat->number), OUT_DETAIL | OUT_KEY)               \
+	X("name", "NAME", OUT_STRING, out_str(text_str(&name)), OUT_FLEX | OUT_KEY)           \
+	X("count", "COUNT", OUT_U64, out_u64(self->count), OUT_ADDS)                          \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(self->sum), OUT_SORT | OUT_ADDS)         \
+	X("percent", "CPU-%", OUT_PERCENT,                                                    \
+	  out_f64(v->span_ns > 0 ? 100 * (double)self->sum / v->span_ns : 0), OUT_RATE,       \
+	  .of = "total_ns")                                                                   \
+	X("taken_ns", "TAKEN", OUT_DURATION, out_u64(stat->busy_ns), OUT_ADDS)                \
+	X("avg_ns", "AVG", OUT_DURATION, out_average(self), OUT_MEAN, .of = "total_ns",       \
+	  .by = "count")                                                                      \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(self, 99), OUT_SPREAD, .percent = 99) \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(self), OUT_PEAK)                         \
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(stat->max_at_ns), OUT_OPTIONAL | OUT_AT,   \
+	  .of = "max_ns")                                                                     \
+	X("delay_avg_ns", "DELAY", OUT_DURATION, out_average(delay), OUT_OPTIONAL)            \
 	X("delay_max_ns", NULL, OUT_DURATION, out_maximum(delay), OUT_DETAIL | OUT_PEAK)
 
 static struct ebt_error *put_irq(const struct irq_view *v, const struct irq_stat *stat)
@@ -66,15 +69,17 @@ static struct ebt_error *put_irqs(const struct irq_view *v)
 			put_irq(v, &v->model->stats[i]));
 }
 
-#define FUNCTIONS(X)                                                                    \
-	X("function", "FUNCTION", OUT_STRING, out_cstr(func->name), OUT_FLEX | OUT_KEY) \
-	X("kind", "KIND", OUT_STRING, out_cstr(kind), OUT_KEY)                          \
-	X("count", "COUNT", OUT_U64, out_u64(h->count), OUT_ADDS)                       \
-	X("total_ns", "TOTAL", OUT_DURATION, out_u64(h->sum), OUT_SORT | OUT_ADDS)      \
-	X("avg_ns", "AVG", OUT_DURATION, out_average(h))                                \
-	X("p99_ns", "P99", OUT_DURATION, out_percentile(h, 99))                         \
-	X("max_ns", "MAX", OUT_DURATION, out_maximum(h), OUT_PEAK)                      \
-	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(f->max_at_ns), OUT_OPTIONAL)
+#define FUNCTIONS(X)                                                                       \
+	X("function", "FUNCTION", OUT_STRING, out_cstr(func->name), OUT_FLEX | OUT_KEY)    \
+	X("kind", "KIND", OUT_STRING, out_cstr(kind), OUT_KEY)                             \
+	X("count", "COUNT", OUT_U64, out_u64(h->count), OUT_ADDS)                          \
+	X("total_ns", "TOTAL", OUT_DURATION, out_u64(h->sum), OUT_SORT | OUT_ADDS)         \
+	X("avg_ns", "AVG", OUT_DURATION, out_average(h), OUT_MEAN, .of = "total_ns",       \
+	  .by = "count")                                                                   \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(h, 99), OUT_SPREAD, .percent = 99) \
+	X("max_ns", "MAX", OUT_DURATION, out_maximum(h), OUT_PEAK)                         \
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(f->max_at_ns), OUT_OPTIONAL | OUT_AT,   \
+	  .of = "max_ns")
 
 static struct ebt_error *put_function(struct irq_view *v, const struct irq_function *f,
 				      const char *kind)

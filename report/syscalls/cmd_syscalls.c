@@ -154,13 +154,18 @@ static void deinit(void *figures)
 	X("errors", "ERRORS", OUT_U64, out_u64(sum->errors), OUT_ADDS)                      \
 	X("total_ns", "TOTAL", OUT_DURATION, out_u64(sum->time.sum), OUT_SORT | OUT_ADDS)   \
 	X("percent", "%", OUT_PERCENT,                                                      \
-	  out_f64(all->time.sum ? (double)sum->time.sum * 100 / (double)all->time.sum : 0)) \
-	X("avg_ns", "AVG", OUT_DURATION, out_average(&sum->time), OUT_OPTIONAL)             \
-	X("p50_ns", "P50", OUT_DURATION, out_percentile(&sum->time, 50))                    \
-	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->time, 99))                    \
+	  out_f64(all->time.sum ? (double)sum->time.sum * 100 / (double)all->time.sum : 0), \
+	  OUT_SHARE, .of = "total_ns")                                                      \
+	X("avg_ns", "AVG", OUT_DURATION, out_average(&sum->time), OUT_OPTIONAL | OUT_MEAN,  \
+	  .of = "total_ns", .by = "count")                                                  \
+	X("p50_ns", "P50", OUT_DURATION, out_percentile(&sum->time, 50), OUT_SPREAD,        \
+	  .percent = 50)                                                                    \
+	X("p99_ns", "P99", OUT_DURATION, out_percentile(&sum->time, 99), OUT_SPREAD,        \
+	  .of = "p50_ns", .percent = 99)                                                    \
 	X("max_ns", "MAX", OUT_DURATION, out_maximum(&sum->time), OUT_PEAK)                 \
-	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(sum->max_at_ns), OUT_OPTIONAL)           \
-	X("min_ns", NULL, OUT_DURATION, out_u64(sum->time.min), OUT_DETAIL)
+	X("max_at_ns", "MAX-AT", OUT_TIME, out_u64(sum->max_at_ns), OUT_OPTIONAL | OUT_AT,  \
+	  .of = "max_ns")                                                                   \
+	X("min_ns", NULL, OUT_DURATION, out_u64(sum->time.min), OUT_DETAIL | OUT_LEAST)
 
 static void put_figures(const struct grouping *g, const void *figures, struct out_value *values)
 {

@@ -122,34 +122,37 @@ function slicesOf(page, table) {
 	}, table);
 }
 
-/** What the table shows: by the number of a thread its cells, by the heads of their columns. */
-function shownRows(page) {
-	return page.evaluate(() => {
+/** What the table shows: by what stands under a head its cells, by the heads of their columns. */
+function shownRows(page, head) {
+	return page.evaluate((name) => {
 		const texts = (cells) => [...cells].map((cell) => cell.textContent);
 		const heads = texts(document.querySelectorAll(".table-place thead th"));
 		const rows = [...document.querySelectorAll(".table-place tbody tr")].map((row) => texts(row.children));
 
 		return Object.fromEntries(rows.filter((cells) => cells.length === heads.length).map((cells) =>
-			[cells[heads.indexOf("TID")], Object.fromEntries(cells.map((cell, i) => [heads[i], cell]))]));
-	});
+			[cells[heads.indexOf(name)], Object.fromEntries(cells.map((cell, i) => [heads[i], cell]))]));
+	}, head);
 }
 
-async function compareTable(page, command, range, columns) {
+const TEXTS = { duration, u64: String, percent: (value) => percent(value, 100) };
+
+async function compareTable(page, command, range, columns, id, isEnd = false) {
 	await set(page, { range, table: command });
-	const { rows } = report(TRACE, command, ...window(range));
-	const shown = await shownRows(page);
+	// What is at the very end belongs to the last slice; --to is the first time behind a range.
+	const { rows } = report(TRACE, command, ...window(range && { ...range, to: range.to + Number(isEnd) }));
+	const shown = await shownRows(page, columns.find(({ key }) => key === id).header);
 	let compared = 0;
 
-	same(Object.keys(shown).sort(), rows.map((row) => String(row.tid)).sort(), command + " of " + JSON.stringify(range) + ": threads");
+	same(Object.keys(shown).sort(), rows.map((row) => String(row[id])).sort(), command + " of " + JSON.stringify(range) + ": rows");
 	for (const row of rows)
 		for (const { key, header, type, merge } of columns) {
-			const text = shown[row.tid]?.[header];
+			const text = shown[row[id]]?.[header];
 
 			// Where a kernel has hidden switches, parts may differ from the whole: the page says nothing then.
-			if (type !== "duration" || text === undefined || (range && (!merge || (text === "–" && NAME === "recorded"))))
+			if (!TEXTS[type] || text === undefined || (range && (!merge || (text === "–" && NAME === "recorded"))))
 				continue;
-			same(text, row[key] === undefined ? "–" : duration(row[key]),
-				command + " of " + JSON.stringify(range) + ": " + key + " of thread " + row.tid);
+			same(text, row[key] === undefined ? "–" : TEXTS[type](row[key]),
+				command + " of " + JSON.stringify(range) + ": " + key + " of " + row[id]);
 			compared++;
 		}
 	return compared;
@@ -159,15 +162,16 @@ async function tables() {
 	const page = await open(NAME, "tab=tables");
 	let compared = 0;
 
-	for (const command of ["sched", "offcpu", "wall"]) {
+	for (const [command, id] of [["sched", "tid"], ["offcpu", "tid"], ["wall", "tid"], ["syscalls", "name"]]) {
 		const { slices, columns } = await slicesOf(page, command), n = slices.length;
 
-		await compareTable(page, command, null, columns);
+		await compareTable(page, command, null, columns, id);
 		if (command === "offcpu")
 			continue; // its rows do not add up: functions have time off the CPUs of any range
 		check(n >= 10, command + " has rows of parts of the time: " + n);
 		for (const [first, last] of [[0, 0], [n >> 2, n >> 1], [n >> 1, n - 1]])
-			compared += await compareTable(page, command, { from: slices[first].from, to: slices[last].to }, columns);
+			compared += await compareTable(page, command, { from: slices[first].from, to: slices[last].to }, columns, id,
+				last === n - 1);
 	}
 	check(compared > 50, "figures of ranges that were compared: " + compared);
 	await page.context().close();

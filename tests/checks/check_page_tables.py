@@ -11,8 +11,10 @@ those given, and two that are made here: a machine of tests/browser/traces.py wi
 fields are like those of KINDS.txt. Exit status: 0; 1 with what is wrong on standard error.
 """
 
+import collections
 import itertools
 import json
+import math
 import os
 import random
 import re
@@ -166,19 +168,106 @@ def page_rows(table, rows):
     return found
 
 
+def bucket_of(value):
+    """Its number, and the middle of it: 64 to a power of two; see report/base/histogram.h."""
+    octave = max(value.bit_length() - 6, 0)
+    return 64 * octave + (value >> octave - 1) - 64 if octave else value
+
+
+def middle_of(bucket):
+    octave, place = divmod(bucket, 64)
+    return (64 + place << octave - 1) + (1 << octave - 1 >> 1) if octave else place
+
+
+def percentile(spreads, percent):
+    """Of the values of some slices; each a list of values, or -1, least, largest, sum and buckets."""
+    few = sorted(value for spread in spreads if spread[0] >= 0 for value in spread)
+    packed = [spread for spread in spreads if spread[0] < 0]
+    counts = collections.Counter(bucket_of(value) for value in few)
+    for spread in packed:
+        for bucket, n in zip(itertools.accumulate(spread[4::2]), spread[5::2]):
+            counts[bucket] += n
+    least, largest = min(few[:1] + [s[1] for s in packed]), max(few[-1:] + [s[2] for s in packed])
+    total = sum(counts.values())
+    rank = max(math.ceil(percent * total / 100 - 1e-6), 1)
+    if rank == total:
+        return largest
+    if total <= 8:
+        return few[rank - 1]
+    for bucket, so_far in zip(sorted(counts), itertools.accumulate(counts[bucket] for bucket in sorted(counts))):
+        if so_far >= rank:
+            return min(max(middle_of(bucket), least), largest)
+    raise AssertionError("no such rank")
+
+
+def average(spreads):
+    values = [value for spread in spreads if spread[0] >= 0 for value in spread]
+    packed = [spread for spread in spreads if spread[0] < 0]
+    return (sum(values) + sum(s[3] for s in packed)) // (len(values) + sum(sum(s[5::2]) for s in packed))
+
+
+MERGES = {"sum": lambda a, b: a + b, "max": max, "min": min, "last": lambda a, b: b, "spread": lambda a, b: a + b}
+
+
+def merge_row(columns, into, row):
+    for column in columns:
+        name, merge = column["key"], column["merge"]
+        if merge not in ("at", "last_at") or row[column["of"]] is None:
+            continue
+        new, old = row[column["of"]], into[column["of"]]
+        if old is None or new > old or (merge == "last_at" and new == old):
+            into[name] = row[name]
+    for column in columns:
+        name, merge, value = column["key"], column["merge"], row[column["key"]]
+        if merge in MERGES and value is not None:
+            value = [value] if merge == "spread" else value
+            into[name] = value if into[name] is None else MERGES[merge](into[name], value)
+
+
+def total_of(row, keys):
+    values = [row[key] for key in keys.split()]
+    return None if None in values else sum(values)
+
+
+def six_digits(value):
+    """As JSON has it."""
+    return float(f"{value:.6g}")
+
+
+def made(column, row, rows, ns):
+    """A column that is made of others."""
+    merge, of = column["merge"], column.get("of")
+    whole = {"percent": lambda x: six_digits(100 * x), "float": six_digits}.get(column["type"], math.floor)
+    if merge == "spread":
+        return row[column["key"]] and percentile(row[column["key"]], column["percent"])
+    if merge == "percentile":
+        return row[of] and percentile(row[of], column["percent"])
+    if merge == "mean" and "by" not in column:
+        return row[of] and average(row[of])
+    if merge == "mean":
+        by = total_of(row, column["by"])
+    elif merge == "share":
+        by = sum(total_of(one, of) or 0 for key, one in rows.items() if len(key) == 1)
+    else:
+        by = ns if column["type"] == "percent" else ns / 1e9
+    of = total_of(row, of)
+    return None if of is None or not by else whole(of / by)
+
+
 def merged_rows(table, slices):
-    sums = {}
+    rows, columns = {}, table["columns"]
     for part in slices:
         for key, row in page_rows(table, part["rows"]).items():
-            into = sums.setdefault(key, dict.fromkeys(row))
-            for column in table["columns"]:
-                name, value = column["key"], row[column["key"]]
-                if column["merge"] == "key":
-                    into[name] = value
-                elif value is not None and column["merge"]:
-                    old = into[name]
-                    into[name] = value if old is None else old + value if column["merge"] == "sum" else max(old, value)
-    return sums
+            into = rows.setdefault(key, {column["key"]: row[column["key"]] if column["merge"] == "key" else None
+                                         for column in columns})
+            merge_row(columns, into, row)
+    ns = slices[-1]["to_ns"] - slices[0]["from_ns"]
+    makes = [column for column in columns if column["merge"] in ("spread", "percentile", "mean", "share", "rate")]
+    finished = {key: dict(row) for key, row in rows.items()}
+    for key, row in rows.items():
+        for column in makes:
+            finished[key][column["key"]] = made(column, row, rows, ns)
+    return finished
 
 
 def is_same(merged, wanted, exact):
@@ -212,7 +301,8 @@ def compare_rows(what, table, merged, rows, exact):
     for key, row in wanted.items():
         for column in table["columns"]:
             name = column["key"]
-            if column["merge"] in ("sum", "max") and key in got and not is_same(got[key][name], row.get(name), exact):
+            if column["merge"] not in (None, "key") and key in got and \
+                    not is_same(got[key][name], row.get(name), exact):
                 fail(what, f"{name} of {key} is {got[key][name]} in the page, {row.get(name)} in JSON")
 
 
@@ -236,7 +326,7 @@ def check_slices(ebreport, path, what, table, rng, exact, filters):
         fail(what, f"{len(whole)} rows of the whole, {len(merged)} of slices")
     for key, row in whole.items():
         for column in columns:
-            if column["merge"] in ("sum", "max") and key in merged and \
+            if column["merge"] not in (None, "key") and key in merged and \
                     not is_same(merged[key][column["key"]], row[column["key"]], exact):
                 fail(what, f"{column['key']} of {key} is {merged[key][column['key']]} in all slices, "
                            f"{row[column['key']]} in the whole")

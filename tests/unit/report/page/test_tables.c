@@ -89,7 +89,8 @@ static const char columns[] =
 	"{\"key\":\"count\",\"header\":\"COUNT\",\"type\":\"u64\",\"merge\":\"sum\"},"
 	"{\"key\":\"errors\",\"header\":\"ERRORS\",\"type\":\"u64\",\"merge\":\"sum\"},"
 	"{\"key\":\"total_ns\",\"header\":\"TOTAL\",\"type\":\"duration\",\"merge\":\"sum\"},"
-	"{\"key\":\"percent\",\"header\":\"%\",\"type\":\"percent\",\"merge\":null},";
+	"{\"key\":\"percent\",\"header\":\"%\",\"type\":\"percent\",\"merge\":\"share\","
+	"\"of\":\"total_ns\"},";
 
 static void of_a_trace(void **state)
 {
@@ -105,14 +106,16 @@ static void of_a_trace(void **state)
 	has(text, "[\"read\",\"native\",\"file_io\",10,1,10000000,");
 	has(text, "[\"write\",\"native\",\"file_io\",1,0,3000000,");
 	has(text, "\"slice_ns\":1000000");
-	/* A call is of when it ends; what is not merged is not known of a slice. */
+	/* A call is of when it ends; what the page makes of other columns is in no slice. */
 	has(text, "{\"from_ns\":5000000,\"to_ns\":6000000,\"rows\":"
-		  "[[\"read\",\"native\",\"file_io\",1,0,1000000,null,null,null,null,1000000,null,"
-		  "null]]}");
+		  "[[\"read\",\"native\",\"file_io\",1,0,1000000,null,null,[1000000],null,1000000,"
+		  "5000000,"
+		  "1000000]]}");
 	has(text, "{\"from_ns\":6000000,\"to_ns\":7000000,\"rows\":[]}");
 	has(text, "{\"from_ns\":95000000,\"to_ns\":96000000,\"rows\":"
-		  "[[\"read\",\"native\",\"file_io\",1,1,1000000,null,null,null,null,1000000,null,"
-		  "null]]}");
+		  "[[\"read\",\"native\",\"file_io\",1,1,1000000,null,null,[1000000],null,1000000,"
+		  "95000000,"
+		  "1000000]]}");
 	has(text, "{\"from_ns\":99000000,\"to_ns\":100000000,\"rows\":[]}");
 	/* Nothing of what is not in the trace, and nothing of what is no table. */
 	has_not(text, "\"command\":\"block\"");
@@ -171,7 +174,7 @@ static struct page_slices *of_three_slices(uint32_t depth)
 
 	add(&whole, "a", 6, 3, 0);
 	add(&whole, "b", 5, 5, depth);
-	assert_null(page_slices_create(&whole.captured, &slices));
+	assert_null(page_slices_create(&whole.captured, 0, &slices));
 	assert_non_null(slices);
 	add(&first, "a", 1, 1, 0);
 	add(&second, "a", 2, 2, 0);
@@ -227,7 +230,7 @@ static void doubtful(void **state)
 	(void)state;
 	add(&whole, "a", 6, 3, 0);
 	add(&whole, "b", 5, 5, 0);
-	assert_null(page_slices_create(&whole.captured, &slices));
+	assert_null(page_slices_create(&whole.captured, 0, &slices));
 	add(&first, "a", 1, 1, 0);
 	add(&first, "b", 3, 3, 0);
 	add(&second, "a", 6, 3, 0);
@@ -265,15 +268,15 @@ static void useless(void **state)
 	(void)state;
 	add(&twice, "a", 1, 1, 0);
 	add(&twice, "a", 2, 2, 0);
-	assert_null(page_slices_create(&twice.captured, &slices));
+	assert_null(page_slices_create(&twice.captured, 0, &slices));
 	assert_null(slices);
 	add(&cut, "a", 1, 1, 0);
 	cut.captured.left_out = 1;
-	assert_null(page_slices_create(&cut.captured, &slices));
+	assert_null(page_slices_create(&cut.captured, 0, &slices));
 	assert_null(slices);
 	add(&whole, "a", 1, 1, 0);
 	add(&other, "b", 1, 1, 0);
-	assert_null(page_slices_create(&whole.captured, &slices));
+	assert_null(page_slices_create(&whole.captured, 0, &slices));
 	assert_null(page_slices_add(slices, 0, &other.captured));
 	text = written(slices, 1000);
 	has_not(text, "slice");

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Rows of a range out of the rows of the slices of a table, column by column as the table says: see
+// enum out_column_flags in report/out/out.h.
+import { addSpread, averageOf, percentileOf } from "./spread.js";
+import { isNumber, nestRows, sortRows } from "./tabledata.js";
+
+/** @typedef {import("./state.js").Range} Range */
+/** @typedef {import("./tabledata.js").Table} Table */
+/** @typedef {import("./tabledata.js").TableColumn} TableColumn */
+/** @typedef {import("./tabledata.js").Row} Row */
+/** @typedef {import("./tabledata.js").Values} Values */
+/** @typedef {{rows: Row[], range: Range}} Merged */
+/** @typedef {{ns: number, rows: Row[]}} Ranged the time, and all rows of it */
+
+/** What two slices have together; the later one second. @type {Record<string, (a: any, b: any) => any>} */
+const MERGES = {
+	sum: (a, b) => a + b, max: Math.max, min: Math.min, last: (_, b) => b, spread: addSpread,
+};
+
+/** @param {any} value */
+function isNone(value) {
+	return value === null || value === undefined;
+}
+
+/** @param {Table} table @param {string | undefined} key */
+function placeOf(table, key) {
+	return table.columns.findIndex((column) => column.key === key);
+}
+
+/** Values of the time of a peak, where that is in the later slice. @param {Table} table @param {Values} into @param {Values} values */
+function mergeMoments(table, into, values) {
+	table.columns.forEach(({ merge, of }, i) => {
+		const last = merge === "last_at", peak = last || merge === "at" ? placeOf(table, of) : -1;
+
+		if (peak < 0 || isNone(values[peak]))
+			return;
+		if (isNone(into[peak]) || values[peak] > into[peak] || (last && values[peak] === into[peak]))
+			into[i] = values[i];
+	});
+}
+
+/** Puts values into those of a row of the same key. @param {Table} table @param {Values} into @param {Values} values */
+function mergeValues(table, into, values) {
+	mergeMoments(table, into, values);
+	table.columns.forEach(({ merge }, i) => {
+		if (!merge || !Object.hasOwn(MERGES, merge) || isNone(values[i]))
+			return;
+		if (merge === "spread")
+			into[i] = addSpread(into[i], values[i]);
+		else
+			into[i] = isNone(into[i]) ? values[i] : MERGES[merge](into[i], values[i]);
+	});
+}
+
+/** Adds rows to those with the same key. @param {Table} table @param {Row[]} into @param {Row[]} rows */
+function mergeRows(table, into, rows) {
+	const keyOf = (/** @type {Row} */ row) =>
+		JSON.stringify(row.values.filter((_, i) => table.columns[i]?.merge === "key"));
+	const byKey = new Map(into.map((row) => [keyOf(row), row]));
+
+	for (const row of rows) {
+		const key = keyOf(row);
+		let same = byKey.get(key);
+
+		if (!same) {
+			same = { values: table.columns.map(({ merge }, i) => merge === "key" ? row.values[i] : null), children: [] };
+			byKey.set(key, same);
+			into.push(same);
+		}
+		mergeValues(table, same.values, row.values);
+		mergeRows(table, same.children, row.children);
+	}
+}
+
+/** The sum of columns of a row: "reads writes"; null: one is not known. @param {Table} table @param {string | undefined} keys @param {Values} values @returns {number | null} */
+function sumOfColumns(table, keys, values) {
+	/** @type {number | null} */
+	let sum = 0;
+
+	for (const key of (keys || "").split(" ")) {
+		const value = values[placeOf(table, key)];
+
+		sum = sum === null || isNone(value) ? null : sum + value;
+	}
+	return sum;
+}
+
+/** As the type has it: in percent, or whole. @param {TableColumn} column @param {number} ratio */
+function typed(column, ratio) {
+	return column.type === "percent" ? 100 * ratio : column.type === "float" ? ratio : Math.floor(ratio);
+}
+
+/** @param {TableColumn} column @param {number | null} of @param {number | null} by */
+function ratioOf(column, of, by) {
+	return of === null || by === null ? null : by > 0 ? typed(column, of / by) : null;
+}
+
+/** Columns that are made of others, which are whole by now. @type {Record<string, (table: Table, column: TableColumn, values: Values, all: Ranged) => any>} */
+const MADE = {
+	mean: (table, column, values) => column.by ?
+		ratioOf(column, sumOfColumns(table, column.of, values), sumOfColumns(table, column.by, values)) :
+		isNone(values[placeOf(table, column.of)]) ? null : averageOf(values[placeOf(table, column.of)]),
+	rate: (table, column, values, { ns }) =>
+		ratioOf(column, sumOfColumns(table, column.of, values), column.type === "percent" ? ns : ns / 1e9),
+	share: (table, column, values, { rows }) => ratioOf(column, sumOfColumns(table, column.of, values),
+		rows.reduce((sum, row) => sum + (sumOfColumns(table, column.of, row.values) || 0), 0)),
+	percentile: (table, column, values) => {
+		const spread = values[placeOf(table, column.of)];
+
+		return isNone(spread) ? null : percentileOf(spread, column.percent || 0);
+	},
+};
+
+/** @param {Table} table @param {Row[]} rows @param {Ranged} all */
+function makeColumns(table, rows, all) {
+	for (const { values, children } of rows) {
+		const made = table.columns.map((column) => column.merge && Object.hasOwn(MADE, column.merge) ?
+			MADE[column.merge](table, column, values, all) : null);
+
+		table.columns.forEach(({ merge, percent }, i) => {
+			if (merge && Object.hasOwn(MADE, merge))
+				values[i] = made[i];
+			else if (merge === "spread" && !isNone(values[i]))
+				values[i] = percentileOf(values[i], percent || 0);
+		});
+		makeColumns(table, children, all);
+	}
+}
+
+/** What the slices that lie wholly in a range have together; null: there are none. @param {Table} table @param {Range} range @returns {Merged | null} */
+export function mergeSlices(table, range) {
+	// The address has whole ns.
+	const slices = (table.slices || []).filter(({ from_ns, to_ns }) => from_ns >= range.from - 1 && to_ns <= range.to + 1);
+	/** @type {Row[]} */
+	const rows = [];
+
+	if (!slices.length)
+		return null;
+	for (const slice of slices)
+		mergeRows(table, rows, nestRows(table, slice.rows));
+	const column = placeOf(table, table.sort), from = slices[0].from_ns, to = slices[slices.length - 1].to_ns;
+
+	makeColumns(table, rows, { ns: to - from, rows });
+	return {
+		rows: column < 0 ? rows : sortRows(rows, column, isNumber(table.columns[column])),
+		range: { from, to },
+	};
+}
+
+/** The range as slices have it: the nearest borders. @param {Table} table @param {Range} range @returns {Range} */
+export function rangeOfSlices(table, range) {
+	const slices = (table.slices || []).filter(({ from_ns, to_ns }) => to_ns > range.from && from_ns < range.to);
+
+	return slices.length ? { from: slices[0].from_ns, to: slices[slices.length - 1].to_ns } : range;
+}
