@@ -94,7 +94,7 @@ static void add_result(struct text *text, const struct net_connection *n)
 }
 
 #define CONNECTIONS(X)                                                                             \
-	X("time_ns", "TIME", OUT_TIME, out_u64(n->time))                                           \
+	X("time_ns", "TIME", OUT_TIME, out_u64(n->time), OUT_BEGINS)                               \
 	X("pid", "PID", OUT_U64, out_pid(n->task))                                                 \
 	X("comm", "COMM", OUT_STRING,                                                              \
 	  n->task ? out_str(names_process(c->names, n->task)) : out_null(), OUT_FLEX)              \

@@ -162,7 +162,7 @@ static struct ebt_error *put_line(struct logs_view *v, const struct log_entry *e
 /* --- tables --- */
 
 #define LINES(X)                                                                       \
-	X("time_ns", "TIME", OUT_TIME, out_u64(e->time))                               \
+	X("time_ns", "TIME", OUT_TIME, out_u64(e->time), OUT_BEGINS)                   \
 	X("pid", "PID", OUT_U64, out_u64_if(e->pid, e->pid))                           \
 	X("tid", "TID", OUT_U64, out_tid(e->task))                                     \
 	X("comm", "COMM", OUT_STRING, out_comm(e->task))                               \

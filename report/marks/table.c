@@ -9,8 +9,9 @@
 #include "report/marks/views.h"
 
 #define MARKS(X)                                                                               \
-	X("time_ns", "START", OUT_TIME, out_u64(mark->start))                                  \
-	X("duration_ns", "DURATION", OUT_DURATION, out_u64_if(!blank, mark_duration(mark)))    \
+	X("time_ns", "START", OUT_TIME, out_u64(mark->start), OUT_BEGINS)                      \
+	X("duration_ns", "DURATION", OUT_DURATION, out_u64_if(!blank, mark_duration(mark)),    \
+	  OUT_ENDS)                                                                            \
 	X("cpu", "CPU", OUT_U64, out_u64_if(mark->cpu != UINT32_MAX, mark->cpu), OUT_OPTIONAL) \
 	MARKS_COLUMNS(X)                                                                       \
 	X("origin", NULL, OUT_STRING, out_cstr(mark_origin_name(mark->origin)), OUT_DETAIL)    \

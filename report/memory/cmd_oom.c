@@ -14,7 +14,7 @@ static struct out_value sum(uint64_t a, uint64_t b, uint64_t c)
 }
 
 #define KILLS(X)                                                                                   \
-	X("time_ns", "TIME", OUT_TIME, out_u64(row->time))                                         \
+	X("time_ns", "TIME", OUT_TIME, out_u64(row->time), OUT_BEGINS)                             \
 	X("pid", "PID", OUT_U64, out_u64(ebt_oom_kill_victim_pid(row)))                            \
 	X("comm", "KILLED", OUT_STRING, out_str(ebt_oom_kill_comm(row)), OUT_FLEX)                 \
 	X("resident_bytes", "RESIDENT", OUT_BYTES,                                                 \

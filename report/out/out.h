@@ -88,6 +88,11 @@ enum out_column_flags {
 	/* out_percentile() of `percent` from the values of all parts; where `of` is given, these
 	 * are those of that column. */
 	OUT_SPREAD = 1 << 19,
+	/* Where rows are of one thing each, a command has those of a time that begin in it; with
+	 * OUT_ENDS, those of which something lies in it. */
+	OUT_BEGINS = 1 << 20, /* an OUT_TIME; null: before all times */
+	OUT_ENDS = 1 << 21, /* an OUT_TIME, at which the row is still there; null: it has no end. An
+			       OUT_DURATION, at whose end it is not; null: it is a moment */
 };
 
 struct out_column {

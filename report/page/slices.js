@@ -147,6 +147,27 @@ export function mergeSlices(table, range) {
 	};
 }
 
+/**
+ * Rows of which each is of one thing, as commands have those of a range; null: the table has no such
+ * rows. What is at the very end of the recording belongs to it.
+ * @param {Table} table @param {Range} range @param {number} last its end @returns {Row[] | null}
+ */
+export function rowsOfTime(table, range, last) {
+	const begin = table.columns.findIndex(({ time }) => time === "begin"), end = table.columns.findIndex(({ time }) => time === "end");
+	const to = range.to >= last ? Infinity : range.to, isTime = table.columns[end]?.type === "time";
+	const isIn = (/** @type {Values} */ values) => {
+		const from = values[begin] ?? -Infinity;
+
+		if (from >= to || from >= range.from)
+			return from < to;
+		if (end < 0 || isNone(values[end]))
+			return isTime;
+		return isTime ? values[end] >= range.from : from + values[end] > range.from;
+	};
+
+	return begin < 0 ? null : nestRows(table, table.rows.filter(isIn));
+}
+
 /** The range as slices have it: the nearest borders. @param {Table} table @param {Range} range @returns {Range} */
 export function rangeOfSlices(table, range) {
 	const slices = (table.slices || []).filter(({ from_ns, to_ns }) => to_ns > range.from && from_ns < range.to);

@@ -4,7 +4,7 @@
 import { bytes, duration, percent, timeText } from "./text.js";
 
 /** @typedef {import("./model.js").Model} Model */
-/** @typedef {{key: string, header: string, type: string, merge: string | null, of?: string, by?: string, percent?: number, detail?: boolean, indent?: boolean}} TableColumn */
+/** @typedef {{key: string, header: string, type: string, merge: string | null, of?: string, by?: string, percent?: number, time?: "begin" | "end", detail?: boolean, indent?: boolean}} TableColumn */
 /** @typedef {any[]} Values one a column; behind them the row's depth, where that is not 0 */
 /**
  * @typedef {Object} Table

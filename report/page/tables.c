@@ -118,6 +118,8 @@ static void put_column(struct json *json, const struct out_column *column)
 	put_header(json, column);
 	json_put(json, "type", cstr, type_name(column->type));
 	json_put(json, "merge", cstr, merge);
+	if (column->flags & (OUT_BEGINS | OUT_ENDS))
+		json_put(json, "time", cstr, column->flags & OUT_BEGINS ? "begin" : "end");
 	if (column->of)
 		json_put(json, "of", cstr, column->of);
 	if (column->by)

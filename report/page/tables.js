@@ -5,7 +5,7 @@ import { count, duration, timeText } from "./text.js";
 import { chosenCommand, commandBox } from "./command.js";
 import { rangeText } from "./header.js";
 import { goToTime } from "./places.js";
-import { mergeSlices, rangeOfSlices } from "./slices.js";
+import { mergeSlices, rangeOfSlices, rowsOfTime } from "./slices.js";
 import { flattenRows, isNumber, keepRows, nestRows, sortRows, tableId, tablesOf, valueText } from "./tabledata.js";
 
 /** @typedef {import("./state.js").App} App */
@@ -127,6 +127,11 @@ class TableView {
 
 		if (!range)
 			return { rows: nestRows(table, table.rows), notes: [] };
+		const within = rowsOfTime(table, range, this.app.model.to);
+
+		if (within)
+			return { rows: within, notes: [table.left_out ?
+				"Rows of the range, of the " + count(table.rows.length) + " that the page has." : "Rows of the range."] };
 		if (!table.slices)
 			return { rows: nestRows(table, table.rows), notes: ["These rows are of the whole recording: this table cannot be added up " +
 				"from parts. The command line below prints it for the range."] };

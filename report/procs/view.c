@@ -101,8 +101,8 @@ static const struct proc_container *container_of_proc(const struct proc_view *v,
 }
 
 #define PROCESSES(X)                                                                            \
-	X("begin_ns", "START", OUT_TIME, out_u64_if(p->start_ns, p->start_ns))                  \
-	X("end_ns", "END", OUT_TIME, out_u64_if(p->ended, p->end_ns))                           \
+	X("begin_ns", "START", OUT_TIME, out_u64_if(p->start_ns, p->start_ns), OUT_BEGINS)      \
+	X("end_ns", "END", OUT_TIME, out_u64_if(p->ended, p->end_ns), OUT_ENDS)                 \
 	X("pid", "PID", OUT_U64, out_u64(p->task->pid))                                         \
 	X("ppid", "PPID", OUT_U64, out_u64(p->ppid))                                            \
 	X("comm", NULL, OUT_STRING, out_str(proc_view_comm(v, p)), OUT_DETAIL)                  \
@@ -163,8 +163,8 @@ struct ebt_error *proc_view_table(const struct proc_view *v, bool tree)
 /* --- threads --- */
 
 #define THREADS(X)                                                                               \
-	X("begin_ns", "START", OUT_TIME, out_u64_if(t->start_ns, t->start_ns))                   \
-	X("end_ns", "END", OUT_TIME, out_u64_if(t->ended, t->end_ns))                            \
+	X("begin_ns", "START", OUT_TIME, out_u64_if(t->start_ns, t->start_ns), OUT_BEGINS)       \
+	X("end_ns", "END", OUT_TIME, out_u64_if(t->ended, t->end_ns), OUT_ENDS)                  \
 	X("tid", "TID", OUT_U64, out_u64(t->task->tid))                                          \
 	X("pid", "PID", OUT_U64, out_u64(t->task->pid))                                          \
 	X("comm", "COMM", OUT_STRING, out_str(names_task(v->names, t->task)), OUT_FLEX)          \

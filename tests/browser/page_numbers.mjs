@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A range that is chosen in the page changes functions, flame graph and tables to what
 // `ebreport --from --to --json` says of the same one; so do a thread and a process.
-import { count, duration, percent } from "../../report/page/text.js";
+import { count, duration, percent, timeText } from "../../report/page/text.js";
 import { check, eventually, open, report, run, same, set, setting, showTab, window } from "./page.mjs";
 
 const [NAME] = Object.keys(setting.pages);
@@ -177,6 +177,36 @@ async function tables() {
 	await page.context().close();
 }
 
+/** Rows of one thing each: marks that last into a range, lines of logs in it, processes that are there in it. */
+async function rowsOfOneThing() {
+	const page = await open(NAME, "tab=tables");
+	let fewer = 0;
+
+	for (const [command, key, text] of [["marks", "time_ns", timeText], ["logs", "time_ns", timeText], ["procs", "pid", String]]) {
+		const all = report(TRACE, command).rows?.length;
+
+		if (!all && NAME === "recorded")
+			continue;
+
+		for (const range of RANGES) {
+			const wanted = report(TRACE, command, ...window(range)).rows.map((row) => text(row[key]));
+
+			await set(page, { range, table: command });
+			const shown = await page.evaluate((name) => {
+				const at = [...document.querySelectorAll(".table-place thead th")].findIndex((head) => head.textContent === name);
+
+				return [...document.querySelectorAll(".table-place tbody tr")].map((row) => row.children[at]?.textContent);
+			}, { marks: "START", logs: "TIME", procs: "PID" }[command]);
+
+			check(wanted.length <= 200, command + " of " + JSON.stringify(range) + " are seen at once: " + wanted.length);
+			same(shown, wanted.length ? wanted : ["No rows."], command + " of " + JSON.stringify(range));
+			fewer += Number(wanted.length < all);
+		}
+	}
+	check(fewer >= 5 || NAME === "recorded", "ranges that leave something out: " + fewer);
+	await page.context().close();
+}
+
 /** Shares of the categories, as the legend has them. */
 async function categories() {
 	const page = await open(NAME, "tab=flame&flame=category");
@@ -195,4 +225,4 @@ async function categories() {
 	await page.context().close();
 }
 
-await run(functions, chosen, flame, categories, tables);
+await run(functions, chosen, flame, categories, tables, rowsOfOneThing);

@@ -29,12 +29,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import traces  # noqa: E402
 
 MS = traces.MS
-# Tables that the made traces have to have slices of: nothing is compared by mistake.
+# Tables that the made traces have to have slices of, or rows with times: nothing is left out by mistake.
 SLICED = {("syscalls", "rows"), ("block", "rows"), ("net", "rows"), ("net", "interfaces"), ("net", "totals"),
           ("wall", "rows"), ("sched", "rows"), ("sched", "cpus"), ("locks", "rows"), ("faults", "rows"),
           ("cache", "rows"), ("counters", "rows"), ("dbus", "rows"), ("dbus", "signals"), ("mem", "rows"),
           ("sched --irq", "rows"), ("sched --irq", "irq_tasks"), ("sched --irq", "timers"), ("sched --irq", "works"),
-          ("marks --summary", "rows")}
+          ("marks --summary", "rows"),
+          # Rows of one thing each.
+          ("marks", "rows"), ("logs", "rows"), ("procs", "rows"), ("net", "connections"), ("oom", "rows")}
 
 failures = 0
 
@@ -93,6 +95,9 @@ def other_rows(kinds, tasks, rng, n, span):
         lambda t: ("net_packet", {"task": t, "cookie": some(1, 5), "queue": some(0, 5000), "ifindex": some(1, 2),
                                   "length": some(60, 1500), "direction": pick(["send", "receive"]),
                                   "segments": some(1, 3)}),
+        lambda t: ("net_connection", {"task": t, "cookie": next(serials), "latency": some(0, 900), "error": 0,
+                                      "kind": pick(["connect", "accept"])}),
+        lambda t: ("oom_kill", {"task": t, "victim": pick(tasks)}),
         lambda t: ("net_retransmit", {"task": t, "cookie": some(1, 5), "kind": pick(["segment", "SYN-ACK"])}),
         lambda t: ("net_reset", {"task": t, "cookie": some(1, 5), "direction": pick(["send", "receive"])}),
         lambda t: ("kmem_alloc", {"task": t, "address": hex(0xffff888100000000 + 64 * some(0, 99)), "rate": 0,
@@ -229,15 +234,10 @@ def total_of(row, keys):
     return None if None in values else sum(values)
 
 
-def six_digits(value):
-    """As JSON has it."""
-    return float(f"{value:.6g}")
-
-
 def made(column, row, rows, ns):
     """A column that is made of others."""
     merge, of = column["merge"], column.get("of")
-    whole = {"percent": lambda x: six_digits(100 * x), "float": six_digits}.get(column["type"], math.floor)
+    whole = {"percent": lambda x: 100 * x, "float": lambda x: x}.get(column["type"], math.floor)
     if merge == "spread":
         return row[column["key"]] and percentile(row[column["key"]], column["percent"])
     if merge == "percentile":
@@ -273,6 +273,9 @@ def merged_rows(table, slices):
 def is_same(merged, wanted, exact):
     if merged is None or wanted is None:
         return merged == wanted or (merged is None and not exact)
+    if isinstance(merged, float) and wanted and float(f"{wanted:.6g}") == wanted:
+        # JSON has six digits of it.
+        return abs(merged - wanted) <= 0.501 * 10 ** (math.floor(math.log10(abs(wanted))) - 5)
     if isinstance(merged, float) or isinstance(wanted, float):
         return abs(merged - wanted) <= 1e-6 * max(abs(merged), abs(wanted))
     return merged == wanted
@@ -318,6 +321,39 @@ def check_whole(what, table, rows):
                 fail(what, f"{column['key']} is {value} in the page, {row[column['key']]} in JSON")
 
 
+def is_within(columns, values, first, last):
+    """Does a row of one thing belong to that time? As tables say: from when on it is, and until when."""
+    begin = next(value for column, value in zip(columns, values) if column.get("time") == "begin")
+    ends = [(column, value) for column, value in zip(columns, values) if column.get("time") == "end"]
+    begin = -1 if begin is None else begin
+    if begin >= first or not begin < last:
+        return begin < last
+    column, end = ends[0] if ends else ({"type": "duration"}, None)
+    if column["type"] == "time":
+        return end is None or end >= first
+    return end is not None and begin + end > first
+
+
+def check_times(ebreport, path, what, table, rng, span, filters):
+    """Rows of one thing each are in parts of the time as they are in the whole."""
+    columns, seen = table["columns"], 0
+    for _ in range(4):
+        first, last = sorted(rng.randrange(span) for _ in range(2))
+        times = [f"--from={first}ns", f"--to={last}ns"]
+        document = json.loads(run(ebreport, *table["command"].split(), "--json", *filters, *times, path))
+        wanted = list(document.get(table["key"], []))
+        got = [{column["key"]: value for column, value in zip(columns, row)}
+               for row in table["rows"] if is_within(columns, row, first, last)]
+        if len(wanted) != len(got):
+            fail(" ".join([what, *times]), f"{len(got)} rows in the page, {len(wanted)} in JSON")
+        for page, command in zip(got, wanted):
+            for name in page.keys() & command.keys():
+                if page[name] != command[name]:
+                    fail(" ".join([what, *times]), f"{name} is {page[name]} in the page, {command[name]} in JSON")
+        seen += len(got)
+    return seen
+
+
 def check_slices(ebreport, path, what, table, rng, exact, filters):
     """exact: no figure is left out, as where rows were lost."""
     slices, columns = table["slices"], table["columns"]
@@ -340,8 +376,9 @@ def check_slices(ebreport, path, what, table, rng, exact, filters):
 
 
 def check(ebreport, path, directory, rng, exact=False, filters=()):
-    """Of which tables there were slices."""
-    sliced = set()
+    """Of which tables there were slices, or rows that have a time."""
+    sliced, timed = set(), set()
+    span = json.loads(run(ebreport, "info", "--json", path))["duration_ns"]
     for table in page_of(ebreport, path, directory, filters):
         name = (table["command"], table["key"])
         what = " ".join([*name, *filters, "of", os.path.basename(path)])
@@ -350,10 +387,15 @@ def check(ebreport, path, directory, rng, exact=False, filters=()):
             check_whole(what, table, document[table["key"]])
         if table["window_only"] == ("slices" in table):
             fail(what, "window_only")
+        if any(column.get("time") for column in table["columns"]) and table["key"] in document and \
+                not table.get("left_out") and not filters and span < 2 ** 53:  # what a page can have
+            timed.add(name)
+            if not check_times(ebreport, path, what, table, rng, span, filters) and exact:
+                fail(what, "no rows in parts of the time")
         if len(table.get("slices", [])) > 1:
             sliced.add(name)
             check_slices(ebreport, path, what, table, rng, exact, filters)
-    return sliced
+    return sliced | timed
 
 
 def main():
