@@ -66,6 +66,7 @@ struct page_slices {
 	 * line each. */
 	struct interned keys;
 	size_t n_whole;		 /* those that the whole has, in the order of its rows */
+	bool some;		 /* the whole has only some of its rows; others are in no slice */
 	struct out_value *whole; /* its figures */
 	uint32_t *seen;		 /* by key: 2 + the slice that had it last; 1: the whole */
 	size_t seen_capacity;
@@ -153,7 +154,7 @@ static bool is_at(const struct slice_column *column)
 	return column->merge == MERGE_AT || column->merge == MERGE_LAST_AT;
 }
 
-/* Where a column without its peak cannot be merged, it is known of the whole only. */
+/* A column without its peak is known of the whole only. */
 static void find_peak(struct page_slices *slices, struct slice_column *column, const char *of)
 {
 	for (size_t i = 0; i < slices->n_columns; i++) {
@@ -165,7 +166,7 @@ static void find_peak(struct page_slices *slices, struct slice_column *column, c
 			return;
 		}
 	}
-	column->merge = MERGE_NONE;
+	column->peak = SIZE_MAX;
 }
 
 static struct ebt_error *copy_columns(struct page_slices *slices, const struct out_table *table)
@@ -307,10 +308,11 @@ static struct ebt_error *read_rows(struct page_slices *slices, const struct out_
 		err = ebt_array_reserve_zeroed(&slices->seen, key, &slices->seen_capacity);
 		if (err)
 			break;
-		slices->useless |= slices->seen[key] == stamp || (take && key >= slices->n_whole);
+		slices->useless |= slices->seen[key] == stamp ||
+				   (take && key >= slices->n_whole && !slices->some);
 		slices->seen[key] = stamp;
 		above[line->depth + 1] = key;
-		if (take)
+		if (take && key < slices->n_whole)
 			err = add_row(slices, stamp - 2, key, line->values);
 	}
 	return err;
@@ -323,8 +325,9 @@ struct ebt_error *page_slices_create(const struct out_captured *whole, uint64_t 
 	struct ebt_error *err = slices ? copy_columns(slices, whole->table) : &ebt_enomem;
 
 	*ret = NULL;
-	if (err || !slices->n_values || whole->left_out)
+	if (err || !slices->n_values)
 		return err;
+	slices->some = whole->left_out;
 	slices->start_ns = start_ns;
 	err = read_rows(slices, whole, 1, false);
 	if (err || slices->useless)
@@ -434,7 +437,8 @@ static struct ebt_error *add_figures(const struct page_slices *slices, const str
 	for (size_t i = 0; i < slices->n_columns; i++) {
 		const struct slice_column *column = &slices->columns[i];
 
-		if (is_at(column) && has_peak(column, values, to))
+		if (is_at(column) && column->peak < slices->n_values &&
+		    has_peak(column, values, to))
 			to[column->value].value = values[column->value];
 	}
 	for (size_t i = 0; !err && i < slices->n_columns; i++) {
@@ -562,7 +566,7 @@ static size_t spreads_bytes(const struct page_slices *slices, const struct slice
 /* What slices that are `factor` times as long take as text, about; sorts the rows by these. */
 static size_t count_bytes(struct page_slices *slices, uint32_t factor)
 {
-	const size_t figures = VALUE_BYTES * slices->n_values;
+	const size_t figures = VALUE_BYTES * (slices->n_values + 1);
 	size_t n = 0;
 
 	if (!slices->n_rows)
@@ -570,21 +574,10 @@ static size_t count_bytes(struct page_slices *slices, uint32_t factor)
 	qsort_r(slices->rows, slices->n_rows, sizeof(*slices->rows), compare_rows, &factor);
 	for (size_t i = 0; i < slices->n_rows; i++) {
 		if (!i || !are_together(&slices->rows[i - 1], &slices->rows[i], factor))
-			n += figures + interned_get(&slices->keys, slices->rows[i].key).len;
+			n += figures;
 		n += spreads_bytes(slices, &slices->rows[i]);
 	}
 	return n;
-}
-
-/* The next line of a text, without its end. */
-static struct ebt_str take_line(struct ebt_str *text)
-{
-	const char *end = memchr(text->data, '\n', text->len);
-	const struct ebt_str line = { text->data, end ? (size_t)(end - text->data) : text->len };
-	const size_t n = line.len + (end != NULL);
-
-	*text = (struct ebt_str){ text->data + n, text->len - n };
-	return line;
 }
 
 /*
@@ -619,13 +612,9 @@ static void put_spread(const struct histogram *spread, struct json *json)
 }
 
 static void put_figure(const struct page_slices *slices, const struct slice_column *column,
-		       const struct slice_figure *figures, struct json *json)
+		       const struct slice_figure *figure, struct json *json)
 {
-	const struct slice_figure *figure = &figures[column->value];
-
-	if (!has_value(column))
-		json_put_null(json);
-	else if (column->merge != MERGE_SPREAD)
+	if (column->merge != MERGE_SPREAD)
 		out_json_value(json, slices->start_ns, column->type, &figure->value);
 	else if (figure->spread)
 		put_spread(figure->spread, json);
@@ -633,29 +622,17 @@ static void put_figure(const struct page_slices *slices, const struct slice_colu
 		json_put_null(json);
 }
 
-static void put_values(const struct page_slices *slices, uint32_t number,
+static void put_values(const struct page_slices *slices, uint32_t row,
 		       const struct slice_figure *figures, struct json *json)
 {
-	struct ebt_str key = interned_get(&slices->keys, number);
-	const struct ebt_str depth = take_line(&key);
-
-	take_line(&key);
 	json_open_array(json);
+	json_u64(json, row);
 	for (size_t i = 0; i < slices->n_columns; i++) {
 		const struct slice_column *column = &slices->columns[i];
 
-		if (column->left_out)
-			continue;
-		if (column->merge == MERGE_KEY) {
-			const struct ebt_str value = take_line(&key);
-
-			json_written(json, value.data, value.len);
-		} else {
-			put_figure(slices, column, figures, json);
-		}
+		if (has_value(column))
+			put_figure(slices, column, &figures[column->value], json);
 	}
-	if (depth.data[0] != '0')
-		json_written(json, depth.data, depth.len);
 	json_end(json);
 }
 

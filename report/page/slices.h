@@ -13,7 +13,7 @@
 struct page_slices;
 
 /* Of the table of all slices. *ret is NULL where there can be none: it has no such columns, rows
- * that cannot be told apart, or too many of them. start_ns: of the trace; times are since it. */
+ * that cannot be told apart, or none. start_ns: of the trace; times are since it. */
 struct ebt_error *page_slices_create(const struct out_captured *whole, uint64_t start_ns,
 				     struct page_slices **ret);
 void page_slices_destroy(struct page_slices *slices);
@@ -40,10 +40,11 @@ struct page_slice_times {
 };
 /*
  * Members `slice_ns` and `slices` of an object of JSON, where all slices could be added; else none.
- * Rows of a slice have the columns of the whole. A column that is not merged is null, and so is a
- * figure whose slices together are not the figure of the whole. As many slices are put together as
- * it takes for them to be no more than max_bytes, about. ret_bytes: what they take; 0: there are
- * none.
+ * A row of a slice is the number of that row among those of the whole, and its values of the
+ * columns whose merge is "sum", "max", "min", "last", "at", "last_at" or "spread", in their order.
+ * Null is a figure whose slices together are not the figure of the whole. As many slices are put
+ * together as it takes for them to be no more than max_bytes, about. ret_bytes: what they take; 0:
+ * there are none.
  */
 struct ebt_error *page_slices_put(struct page_slices *slices, const struct page_slice_times *times,
 				  size_t max_bytes, struct json *json, size_t *ret_bytes);

@@ -27,6 +27,9 @@ function placeOf(table, key) {
 	return table.columns.findIndex((column) => column.key === key);
 }
 
+/** Merges of columns that slices have values of, in the order of the columns. */
+const VALUED = new Set(["at", "last_at", ...Object.keys(MERGES)]);
+
 /** Values of the time of a peak, where that is in the later slice. @param {Table} table @param {Values} into @param {Values} values */
 function mergeMoments(table, into, values) {
 	table.columns.forEach(({ merge, of }, i) => {
@@ -52,24 +55,22 @@ function mergeValues(table, into, values) {
 	});
 }
 
-/** Adds rows to those with the same key. @param {Table} table @param {Row[]} into @param {Row[]} rows */
-function mergeRows(table, into, rows) {
-	const keyOf = (/** @type {Row} */ row) =>
-		JSON.stringify(row.values.filter((_, i) => table.columns[i]?.merge === "key"));
-	const byKey = new Map(into.map((row) => [keyOf(row), row]));
+/** The rows of slices, by that of the whole which they are of. @param {Table} table @param {{rows: any[][]}[]} slices @returns {Row[]} */
+function mergeRows(table, slices) {
+	const places = table.columns.map((_, i) => i).filter((i) => VALUED.has(table.columns[i].merge || ""));
+	/** @type {Map<number, Values>} */
+	const merged = new Map();
 
-	for (const row of rows) {
-		const key = keyOf(row);
-		let same = byKey.get(key);
+	for (const [number, ...figures] of slices.flatMap(({ rows }) => rows)) {
+		const whole = table.rows[number], values = table.columns.map(() => /** @type {any} */ (null));
+		// Behind the columns stands the depth.
+		const into = merged.get(number) || whole.map((value, i) => table.columns[i] && table.columns[i].merge !== "key" ? null : value);
 
-		if (!same) {
-			same = { values: table.columns.map(({ merge }, i) => merge === "key" ? row.values[i] : null), children: [] };
-			byKey.set(key, same);
-			into.push(same);
-		}
-		mergeValues(table, same.values, row.values);
-		mergeRows(table, same.children, row.children);
+		places.forEach((place, i) => { values[place] = figures[i]; });
+		mergeValues(table, into, values);
+		merged.set(number, into);
 	}
+	return nestRows(table, [...merged].sort(([a], [b]) => a - b).map(([, values]) => values));
 }
 
 /** The sum of columns of a row: "reads writes"; null: one is not known. @param {Table} table @param {string | undefined} keys @param {Values} values @returns {number | null} */
@@ -102,7 +103,7 @@ const MADE = {
 		isNone(values[placeOf(table, column.of)]) ? null : averageOf(values[placeOf(table, column.of)]),
 	rate: (table, column, values, { ns }) =>
 		ratioOf(column, sumOfColumns(table, column.of, values), column.type === "percent" ? ns : ns / 1e9),
-	share: (table, column, values, { rows }) => ratioOf(column, sumOfColumns(table, column.of, values),
+	share: (table, column, values, { rows }) => table.left_out ? null : ratioOf(column, sumOfColumns(table, column.of, values),
 		rows.reduce((sum, row) => sum + (sumOfColumns(table, column.of, row.values) || 0), 0)),
 	percentile: (table, column, values) => {
 		const spread = values[placeOf(table, column.of)];
@@ -131,13 +132,10 @@ function makeColumns(table, rows, all) {
 export function mergeSlices(table, range) {
 	// The address has whole ns.
 	const slices = (table.slices || []).filter(({ from_ns, to_ns }) => from_ns >= range.from - 1 && to_ns <= range.to + 1);
-	/** @type {Row[]} */
-	const rows = [];
 
 	if (!slices.length)
 		return null;
-	for (const slice of slices)
-		mergeRows(table, rows, nestRows(table, slice.rows));
+	const rows = mergeRows(table, slices);
 	const column = placeOf(table, table.sort), from = slices[0].from_ns, to = slices[slices.length - 1].to_ns;
 
 	makeColumns(table, rows, { ns: to - from, rows });

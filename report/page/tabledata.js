@@ -19,7 +19,7 @@ import { bytes, duration, percent, timeText } from "./text.js";
  * @property {number} [slice_ns] length of a slice
  * @property {TableColumn[]} columns
  * @property {Values[]} rows
- * @property {{from_ns: number, to_ns: number, rows: Values[]}[]} [slices]
+ * @property {{from_ns: number, to_ns: number, rows: any[][]}[]} [slices] see report/page/slices.h
  */
 /** @typedef {{values: Values, children: Row[]}} Row */
 

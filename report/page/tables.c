@@ -14,8 +14,9 @@
 #include "report/page/private.h"
 #include "report/page/slices.h"
 
-#define MAX_ROWS   2000u /* of a table */
-#define MAX_SLICES 100u
+#define MAX_ROWS       2000u  /* of a table */
+#define MAX_SLICE_ROWS 20000u /* that a slice may have, to find those of the table among them */
+#define MAX_SLICES     100u
 /* What slices may take as text: those of a table, and all. */
 #define MAX_SLICE_BYTES	 (400u << 10)
 #define MAX_SLICES_BYTES (2u << 20)
@@ -425,7 +426,7 @@ static void drop_slices(struct tables *t)
 
 static struct ebt_error *run_slices(struct tables *t)
 {
-	const struct out_capture capture = { take_slice, t, MAX_ROWS };
+	const struct out_capture capture = { take_slice, t, MAX_SLICE_ROWS };
 	struct ebt_error *err;
 	bool any = false;
 

@@ -254,10 +254,23 @@ def made(column, row, rows, ns):
     return None if of is None or not by else whole(of / by)
 
 
+def rows_of_slice(table, part):
+    """By key; null is what slices do not have."""
+    columns = table["columns"]
+    valued = [column["key"] for column in columns if column["merge"] in (*MERGES, "at", "last_at")]
+    keys = list(page_rows(table, table["rows"]).items())
+    for number, *values in part["rows"]:
+        if len(values) != len(valued):
+            fail(table["command"], f"{len(values)} values of {valued}")
+        key, whole = keys[number]
+        yield key, {column["key"]: whole[column["key"]] if column["merge"] == "key" else None
+                    for column in columns} | dict(zip(valued, values))
+
+
 def merged_rows(table, slices):
     rows, columns = {}, table["columns"]
     for part in slices:
-        for key, row in page_rows(table, part["rows"]).items():
+        for key, row in rows_of_slice(table, part):
             into = rows.setdefault(key, {column["key"]: row[column["key"]] if column["merge"] == "key" else None
                                          for column in columns})
             merge_row(columns, into, row)
@@ -297,6 +310,9 @@ def compare_rows(what, table, merged, rows, exact):
     places = [i for i, key in enumerate(keys) if key in in_json]
     wanted = {tuple(tuple(json.dumps(one.get(keys[i])) for i in places) for one in (*above, row)): row
               for row, above in rows}
+    if table.get("left_out"):
+        known = {tuple(tuple(level[i] for i in places) for level in key) for key in page_rows(table, table["rows"])}
+        wanted = {key: row for key, row in wanted.items() if key in known}
     got = {tuple(tuple(level[i] for i in places) for level in key): row for key, row in merged.items()}
     if set(wanted) != set(got):
         fail(what, f"only in the page: {sorted(set(got) - set(wanted))[:3]}, "
@@ -305,7 +321,8 @@ def compare_rows(what, table, merged, rows, exact):
         for column in table["columns"]:
             name = column["key"]
             if column["merge"] not in (None, "key") and key in got and \
-                    not is_same(got[key][name], row.get(name), exact):
+                    not is_same(got[key][name], row.get(name), exact) and \
+                    not (column["merge"] == "share" and table.get("left_out")):  # of all rows
                 fail(what, f"{name} of {key} is {got[key][name]} in the page, {row.get(name)} in JSON")
 
 
@@ -363,7 +380,8 @@ def check_slices(ebreport, path, what, table, rng, exact, filters):
     for key, row in whole.items():
         for column in columns:
             if column["merge"] not in (None, "key") and key in merged and \
-                    not is_same(merged[key][column["key"]], row[column["key"]], exact):
+                    not is_same(merged[key][column["key"]], row[column["key"]], exact) and \
+                    not (column["merge"] == "share" and table.get("left_out")):
                 fail(what, f"{column['key']} of {key} is {merged[key][column['key']]} in all slices, "
                            f"{row[column['key']]} in the whole")
     for _ in range(3):

@@ -108,14 +108,10 @@ static void of_a_trace(void **state)
 	has(text, "\"slice_ns\":1000000");
 	/* A call is of when it ends; what the page makes of other columns is in no slice. */
 	has(text, "{\"from_ns\":5000000,\"to_ns\":6000000,\"rows\":"
-		  "[[\"read\",\"native\",\"file_io\",1,0,1000000,null,null,[1000000],null,1000000,"
-		  "5000000,"
-		  "1000000]]}");
+		  "[[0,1,0,1000000,[1000000],1000000,5000000,1000000]]}");
 	has(text, "{\"from_ns\":6000000,\"to_ns\":7000000,\"rows\":[]}");
 	has(text, "{\"from_ns\":95000000,\"to_ns\":96000000,\"rows\":"
-		  "[[\"read\",\"native\",\"file_io\",1,1,1000000,null,null,[1000000],null,1000000,"
-		  "95000000,"
-		  "1000000]]}");
+		  "[[0,1,1,1000000,[1000000],1000000,95000000,1000000]]}");
 	has(text, "{\"from_ns\":99000000,\"to_ns\":100000000,\"rows\":[]}");
 	/* Nothing of what is not in the trace, and nothing of what is no table. */
 	has_not(text, "\"command\":\"block\"");
@@ -214,10 +210,10 @@ static void sums(void **state)
 
 	(void)state;
 	has(text, "\"slice_ns\":100");
-	has(text, "{\"from_ns\":1000,\"to_ns\":1100,\"rows\":[[\"a\",1,null,1]]}");
-	has(text, "{\"from_ns\":1100,\"to_ns\":1200,\"rows\":[[\"a\",2,null,2],[\"b\",5,null,5]]}");
-	has(text, "{\"from_ns\":1200,\"to_ns\":1250,\"rows\":[[\"a\",3,null,3]]}");
-	has(nested, "[[\"a\",2,null,2],[\"b\",5,null,5,1]]");
+	has(text, "{\"from_ns\":1000,\"to_ns\":1100,\"rows\":[[0,1,1]]}");
+	has(text, "{\"from_ns\":1100,\"to_ns\":1200,\"rows\":[[0,2,2],[1,5,5]]}");
+	has(text, "{\"from_ns\":1200,\"to_ns\":1250,\"rows\":[[0,3,3]]}");
+	has(nested, "[[0,2,2],[1,5,5]]");
 }
 
 /* Slices of "a" are not the whole together, and nobody knows which of them is wrong. */
@@ -238,8 +234,8 @@ static void doubtful(void **state)
 	assert_null(page_slices_add(slices, 0, &first.captured));
 	assert_null(page_slices_add(slices, 1, &second.captured));
 	text = written(slices, 1000);
-	has(text, "\"rows\":[[\"a\",null,null,1],[\"b\",3,null,3]]}");
-	has(text, "\"rows\":[[\"a\",null,null,3],[\"b\",2,null,5]]}");
+	has(text, "\"rows\":[[0,null,1],[1,3,3]]}");
+	has(text, "\"rows\":[[0,null,3],[1,2,5]]}");
 }
 
 /* Where there is no room for all, two and two of them are one, and so on. */
@@ -251,11 +247,30 @@ static void put_together(void **state)
 
 	(void)state;
 	has(two, "\"slice_ns\":200");
-	has(two, "{\"from_ns\":1000,\"to_ns\":1200,\"rows\":[[\"a\",3,null,2],[\"b\",5,null,5]]}");
-	has(two, "{\"from_ns\":1200,\"to_ns\":1250,\"rows\":[[\"a\",3,null,3]]}");
+	has(two, "{\"from_ns\":1000,\"to_ns\":1200,\"rows\":[[0,3,2],[1,5,5]]}");
+	has(two, "{\"from_ns\":1200,\"to_ns\":1250,\"rows\":[[0,3,3]]}");
 	has(one, "\"slice_ns\":400");
-	has(one, "{\"from_ns\":1000,\"to_ns\":1250,\"rows\":[[\"a\",6,null,3],[\"b\",5,null,5]]}");
+	has(one, "{\"from_ns\":1000,\"to_ns\":1250,\"rows\":[[0,6,3],[1,5,5]]}");
 	has_not(none, "slice");
+}
+
+/* Of a whole that has only some of its rows, slices have these. */
+static void some_rows(void **state)
+{
+	struct made_table whole = { 0 }, first = { 0 };
+	struct page_slices *slices;
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	add(&whole, "a", 1, 1, 0);
+	whole.captured.left_out = 1;
+	add(&first, "b", 7, 7, 0);
+	add(&first, "a", 1, 1, 0);
+	assert_null(page_slices_create(&whole.captured, 0, &slices));
+	assert_null(page_slices_add(slices, 0, &first.captured));
+	text = written(slices, 1000);
+	has(text, "\"rows\":[[0,1,1]]}");
+	has_not(text, "7");
 }
 
 /* Rows that cannot be told apart, that are not all there, or that the whole does not have. */
@@ -263,7 +278,7 @@ static void useless(void **state)
 {
 	struct made_table twice = { 0 }, cut = { 0 }, whole = { 0 }, other = { 0 };
 	struct page_slices *slices;
-	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *text = NULL, *cut_text = NULL;
 
 	(void)state;
 	add(&twice, "a", 1, 1, 0);
@@ -271,10 +286,12 @@ static void useless(void **state)
 	assert_null(page_slices_create(&twice.captured, 0, &slices));
 	assert_null(slices);
 	add(&cut, "a", 1, 1, 0);
-	cut.captured.left_out = 1;
-	assert_null(page_slices_create(&cut.captured, 0, &slices));
-	assert_null(slices);
 	add(&whole, "a", 1, 1, 0);
+	cut.captured.left_out = 1;
+	assert_null(page_slices_create(&whole.captured, 0, &slices));
+	assert_null(page_slices_add(slices, 0, &cut.captured));
+	cut_text = written(slices, 1000);
+	has_not(cut_text, "slice");
 	add(&other, "b", 1, 1, 0);
 	assert_null(page_slices_create(&whole.captured, 0, &slices));
 	assert_null(page_slices_add(slices, 0, &other.captured));
@@ -287,7 +304,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_a_trace), cmocka_unit_test(filtered),
 		cmocka_unit_test(sums),	      cmocka_unit_test(put_together),
-		cmocka_unit_test(useless),    cmocka_unit_test(doubtful),
+		cmocka_unit_test(useless),    cmocka_unit_test(some_rows),
+		cmocka_unit_test(doubtful),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
