@@ -457,26 +457,19 @@ static struct ebt_error *share_out(struct why *why, bool no_stacks)
 
 /* --- on the run queue: who had the CPU --- */
 
-static struct ebt_error *add_behind(struct why *why, const struct why_segment *segment,
-				    uint32_t other, uint64_t ns)
-{
-	const struct why_cause cause = { .task = segment->task,
-					 .kind = WHY_RUNQUEUE,
-					 .other = other,
-					 .func = WHY_NO_FUNC,
-					 .ns = ns,
-					 .count = 1,
-					 .max_ns = ns };
-
-	return add_cause(why, &cause) ?: weigh_segment(why, segment, ns);
-}
+struct queues {
+	const struct why *why;
+	uint64_t *occupied; /* by segment, how much of it somebody had the CPU so far */
+	why_queue_fn *fn;
+	void *arg;
+};
 
 /* A thread ran; which segments waited for that CPU meanwhile? *from: the first that may have, of
- * this run and of those before. occupied: by segment, how much of it somebody had the CPU so far.
- */
-static struct ebt_error *hold_against(struct why *why, uint64_t *occupied, uint32_t task,
+ * this run and of those before. */
+static struct ebt_error *hold_against(const struct queues *queues, uint32_t task,
 				      const struct why_spell *spell, size_t *from)
 {
+	const struct why *why = queues->why;
 	const struct why_path *path = &why->path;
 	struct ebt_error *err = NULL;
 
@@ -489,32 +482,34 @@ static struct ebt_error *hold_against(struct why *why, uint64_t *occupied, uint3
 
 		if (segment->kind != WHY_RUNQUEUE ||
 		    why_segment_spell(why->graph, segment)->cpu != spell->cpu || since >= until ||
-		    until - since > ns - occupied[i])
+		    until - since > ns - queues->occupied[i])
 			continue;
-		occupied[i] += until - since;
-		err = add_behind(why, segment, task, until - since);
+		queues->occupied[i] += until - since;
+		err = queues->fn(queues->arg, segment, task, until - since);
 	}
 	return err;
 }
 
 /* Nobody who was recorded had it. */
-static struct ebt_error *add_rest(struct why *why, const uint64_t *occupied)
+static struct ebt_error *give_rest(const struct queues *queues)
 {
+	const struct why_path *path = &queues->why->path;
 	struct ebt_error *err = NULL;
 
-	for (size_t i = 0; !err && i < why->path.n; i++) {
-		const struct why_segment *segment = &why->path.segments[i];
-		const uint64_t ns = why_segment_ns(segment) - occupied[i];
+	for (size_t i = 0; !err && i < path->n; i++) {
+		const struct why_segment *segment = &path->segments[i];
+		const uint64_t ns = why_segment_ns(segment) - queues->occupied[i];
 
 		if (segment->kind == WHY_RUNQUEUE && ns)
-			err = add_behind(why, segment, WHY_NOBODY, ns);
+			err = queues->fn(queues->arg, segment, WHY_NOBODY, ns);
 	}
 	return err;
 }
 
-static struct ebt_error *add_queues(struct why *why)
+struct ebt_error *why_each_queue(const struct why *why, why_queue_fn *fn, void *arg)
 {
 	_cleanup_free_ uint64_t *occupied = calloc(why->path.n + 1, sizeof(*occupied));
+	const struct queues queues = { why, occupied, fn, arg };
 	struct ebt_error *err = NULL;
 	uint32_t n;
 	const struct why_thread *threads = why_graph_threads(why->graph, &n);
@@ -525,9 +520,24 @@ static struct ebt_error *add_queues(struct why *why)
 		size_t from = 0;
 
 		for (size_t k = 0; !err && k < threads[i].n; k++)
-			err = hold_against(why, occupied, i, &threads[i].spells[k], &from);
+			err = hold_against(&queues, i, &threads[i].spells[k], &from);
 	}
-	return err ? err : add_rest(why, occupied);
+	return err ? err : give_rest(&queues);
+}
+
+static struct ebt_error *add_behind(void *arg, const struct why_segment *segment, uint32_t other,
+				    uint64_t ns)
+{
+	struct why *why = arg;
+	const struct why_cause cause = { .task = segment->task,
+					 .kind = WHY_RUNQUEUE,
+					 .other = other,
+					 .func = WHY_NO_FUNC,
+					 .ns = ns,
+					 .count = 1,
+					 .max_ns = ns };
+
+	return add_cause(why, &cause) ?: weigh_segment(why, segment, ns);
 }
 
 /* --- life --- */
@@ -638,7 +648,7 @@ struct ebt_error *why_create(struct trace *trace, const struct why_options *opti
 	      find_path(why) ?:
 	      add_waits(why) ?:
 	      share_out(why, options->no_stacks) ?:
-	      add_queues(why) ?:
+	      why_each_queue(why, add_behind, why) ?:
 	      why_parallel_find(why->graph, &why->path, &why->parallel);
 	if (!err && why->weighs)
 		err = calltree_finish(why_graph_tree(why->graph));

@@ -78,6 +78,13 @@ DEFINE_CLEANUP(struct why *, why_destroy);
 /* Of one segment; without who had the CPU meanwhile, and where it ran. */
 struct why_cause why_cause_of(const struct why_graph *graph, const struct why_segment *segment);
 
+/* Of the segments that waited for a CPU: who had that how long; WHY_NOBODY: nobody who was
+ * recorded. What a segment gets is its time, in any number of calls, with those of other segments
+ * between. */
+typedef struct ebt_error *why_queue_fn(void *arg, const struct why_segment *segment, uint32_t other,
+				       uint64_t ns);
+struct ebt_error *why_each_queue(const struct why *why, why_queue_fn *fn, void *arg);
+
 /* Of all threads, while it lasted. */
 uint64_t why_run_ns(const struct why *why);
 

@@ -24,7 +24,7 @@ struct words {
 struct said {
 	const struct why_cause *first;	 /* of one thread */
 	const struct why_cause *longest; /* with an object */
-	struct ebt_str comm, other;
+	struct why_topic topic;
 	uint64_t ns, threads;
 	bool others; /* there are more objects */
 };
@@ -66,27 +66,35 @@ static struct ebt_str name_of(const struct words *w, uint32_t id)
 
 /* --- joining --- */
 
-static int compare_what(const void *a, const void *b)
+static struct why_topic topic_of(const struct words *w, const struct why_cause *cause)
 {
-	const struct said *x = a, *y = b;
+	struct why_topic ret = { .kind = cause->kind,
+				 .what = cause->what,
+				 .comm = name_of(w, cause->task) };
 
-	return ebt_compare(x->first->kind, y->first->kind) ?:
-	       ebt_compare(x->first->what, y->first->what) ?:
-	       text_compare(x->comm, y->comm) ?: text_compare(x->other, y->other);
+	if (cause->kind == WHY_RUNQUEUE)
+		ret.other = name_of(w, cause->other);
+	return ret;
+}
+
+static int compare_topics(const struct why_topic *a, const struct why_topic *b)
+{
+	return ebt_compare(a->kind, b->kind) ?: ebt_compare(a->what, b->what) ?:
+	       text_compare(a->comm, b->comm) ?: text_compare(a->other, b->other);
 }
 
 static int compare_said(const void *a, const void *b)
 {
 	const struct said *x = a, *y = b;
 
-	return compare_what(a, b) ?: ebt_compare(x->first->task, y->first->task);
+	return compare_topics(&x->topic, &y->topic) ?: ebt_compare(x->first->task, y->first->task);
 }
 
 static int compare_longest(const void *a, const void *b)
 {
 	const struct said *x = a, *y = b;
 
-	return ebt_compare(y->ns, x->ns) ?: compare_what(a, b);
+	return ebt_compare(y->ns, x->ns) ?: compare_topics(&x->topic, &y->topic);
 }
 
 static void add_object(struct said *to, const struct why_cause *cause)
@@ -109,7 +117,7 @@ static void join(struct said *said, size_t *n)
 		const struct why_cause *cause = said[i].first;
 		struct said *last = kept ? &said[kept - 1] : NULL;
 
-		if (!last || compare_what(last, &said[i])) {
+		if (!last || compare_topics(&last->topic, &said[i].topic)) {
 			said[kept] = said[i];
 			add_object(&said[kept++], cause);
 			continue;
@@ -135,7 +143,7 @@ static void add_who(const struct words *w, const struct said *said, struct text 
 		text_terminal(line, name_of(w, whole));
 		text_cstr(line, " waited for ");
 	}
-	text_terminal(line, said->comm);
+	text_terminal(line, said->topic.comm);
 	if (said->threads > 1)
 		text_printf(line, " (%" PRIu64 " threads)", said->threads);
 	else
@@ -162,19 +170,19 @@ static void add_object_text(const struct words *w, const struct said *said, stru
 
 static struct ebt_error *say(const struct words *w, const struct said *said, struct text *line)
 {
-	const uint8_t what = said->first->what;
+	const uint8_t what = said->topic.what;
 
 	add_who(w, said, line);
-	switch ((enum why_kind)said->first->kind) {
+	switch ((enum why_kind)said->topic.kind) {
 	case WHY_CPU:
 		text_cstr(line, " ran");
 		break;
 	case WHY_RUNQUEUE:
 		text_cstr(line, " waited for a CPU");
-		if (!said->other.len)
+		if (!said->topic.other.len)
 			break;
 		text_cstr(line, " that ");
-		text_terminal(line, said->other);
+		text_terminal(line, said->topic.other);
 		text_cstr(line, " had");
 		break;
 	case WHY_WAIT:
@@ -224,16 +232,13 @@ static struct ebt_error *say_all(const struct words *w, struct why_line *ret, si
 	for (size_t i = 0; i < n; i++) {
 		const struct why_cause *cause = &w->why->causes[i];
 
-		said[i] = (struct said){ .first = cause,
-					 .comm = name_of(w, cause->task),
-					 .ns = cause->ns,
-					 .threads = 1 };
-		if (cause->kind == WHY_RUNQUEUE)
-			said[i].other = name_of(w, cause->other);
+		said[i] = (struct said){
+			.first = cause, .topic = topic_of(w, cause), .ns = cause->ns, .threads = 1
+		};
 	}
 	join(said, &n);
 	for (; !err && *ret_n < n && *ret_n < room; ++*ret_n) {
-		ret[*ret_n] = (struct why_line){ TEXT_INIT, said[*ret_n].ns };
+		ret[*ret_n] = (struct why_line){ TEXT_INIT, said[*ret_n].ns, said[*ret_n].topic };
 		err = say(w, &said[*ret_n], &ret[*ret_n].text);
 	}
 	return err;
@@ -258,6 +263,18 @@ struct ebt_error *why_lines(const struct why *why, const struct names *names, st
 	free(w.waited_ns);
 	free(w.all_ns);
 	return err;
+}
+
+size_t why_line_of(const struct why *why, const struct names *names, const struct why_line *lines,
+		   size_t n, const struct why_cause *cause)
+{
+	const struct words w = { why, names };
+	const struct why_topic topic = topic_of(&w, cause);
+	size_t i = 0;
+
+	while (i < n && compare_topics(&lines[i].topic, &topic))
+		i++;
+	return i;
 }
 
 void why_lines_deinit(struct why_line *lines, size_t n)
