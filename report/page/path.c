@@ -2,6 +2,10 @@
 /* The critical path of a page, and when rows were lost. */
 #include "report/page/page.h"
 
+#include <stdlib.h>
+
+#include "format/base/array.h"
+#include "format/base/compare.h"
 #include "report/page/private.h"
 #include "report/trace/losses.h"
 #include "report/why/objects.h"
@@ -13,6 +17,14 @@
 static const struct page_column path_columns[] = {
 	{ "time", PAGE_TIME, true }, { "dur", PAGE_TIME, false },  { "thread", PAGE_U32, false },
 	{ "kind", PAGE_U8, false },  { "reason", PAGE_U8, false }, { "object", PAGE_U32, false },
+	{ "line", PAGE_U8, false },
+};
+
+/* Of steps that waited for CPUs that several had, one after the other. */
+static const struct page_column share_columns[] = {
+	{ "step", PAGE_U32, true },
+	{ "line", PAGE_U8, false },
+	{ "ns", PAGE_TIME, false },
 };
 
 static const struct page_column loss_columns[] = {
@@ -21,33 +33,44 @@ static const struct page_column loss_columns[] = {
 	{ "table", PAGE_U32, false },
 };
 
-/* The sentences of `ebreport why`. */
-static struct ebt_error *put_why(struct page *page)
-{
-	struct why_line lines[MOST_LINES];
-	size_t n = MOST_LINES;
-	const struct why *why = page->why;
-	const double wall = (double)(why->path.to - why->path.from);
-	struct ebt_error *err = why_lines(why, page->names, lines, &n);
+/* What a sentence counts of a segment that waited for a CPU. */
+struct line_share {
+	size_t segment;
+	uint64_t line; /* 1 + its number; 0: none of those that are told */
+	uint64_t ns;
+};
 
-	if (err)
-		return err;
-	json_put(&page->json, "why", open_object);
-	json_put(&page->json, "wall_ns", u64, why->path.to - why->path.from);
-	json_put(&page->json, "tid", u64, why_task(why, why->task)->tid);
-	json_put(&page->json, "lines", open_array);
-	for (size_t i = 0; i < n; i++) {
-		json_open_object(&page->json);
-		json_put(&page->json, "percent", f64,
-			 wall > 0 ? 100 * (double)lines[i].ns / wall : 0);
-		json_put(&page->json, "ns", u64, lines[i].ns);
-		json_put(&page->json, "text", str, text_get(&lines[i].text), lines[i].text.len);
-		json_end(&page->json);
+struct path_put {
+	struct page *page;
+	struct why_line lines[MOST_LINES]; /* the sentences of `ebreport why` */
+	size_t n_lines;
+	uint64_t least;		   /* shorter segments are left out */
+	struct line_share *shares; /* in the order of segments, once each with each line */
+	size_t n_shares, capacity;
+	struct page_rows *steps, *share_rows;
+};
+
+static void put_why(struct path_put *p)
+{
+	struct json *json = &p->page->json;
+	const struct why *why = p->page->why;
+	const double wall = (double)(why->path.to - why->path.from);
+
+	json_put(json, "why", open_object);
+	json_put(json, "wall_ns", u64, why->path.to - why->path.from);
+	json_put(json, "tid", u64, why_task(why, why->task)->tid);
+	json_put(json, "lines", open_array);
+	for (size_t i = 0; i < p->n_lines; i++) {
+		const struct why_line *line = &p->lines[i];
+
+		json_open_object(json);
+		json_put(json, "percent", f64, wall > 0 ? 100 * (double)line->ns / wall : 0);
+		json_put(json, "ns", u64, line->ns);
+		json_put(json, "text", str, text_get(&line->text), line->text.len);
+		json_end(json);
 	}
-	why_lines_deinit(lines, n);
-	json_end(&page->json);
-	json_end(&page->json);
-	return NULL;
+	json_end(json);
+	json_end(json);
 }
 
 /* The length that leaves few enough segments. */
@@ -65,9 +88,83 @@ static uint64_t choose_least(const struct why_path *path)
 	return least;
 }
 
-static struct ebt_error *put_segment(struct page *page, struct page_rows *section,
-				     const struct why_segment *segment)
+/* --- which sentence counts it --- */
+
+static uint64_t line_of(const struct path_put *p, const struct why_cause *cause)
 {
+	const size_t i = why_line_of(p->page->why, p->page->names, p->lines, p->n_lines, cause);
+
+	return i < p->n_lines ? i + 1 : 0;
+}
+
+static struct ebt_error *take_share(void *arg, const struct why_segment *segment, uint32_t other,
+				    uint64_t ns)
+{
+	struct path_put *p = arg;
+	const struct why_cause cause = { .task = segment->task,
+					 .kind = WHY_RUNQUEUE,
+					 .other = other };
+	struct ebt_error *err;
+
+	if (why_segment_ns(segment) < p->least)
+		return NULL;
+	err = ebt_array_reserve(&p->shares, p->n_shares, &p->capacity);
+	if (!err)
+		p->shares[p->n_shares++] =
+			(struct line_share){ (size_t)(segment - p->page->why->path.segments),
+					     line_of(p, &cause), ns };
+	return err;
+}
+
+static int compare_shares(const void *a, const void *b)
+{
+	const struct line_share *x = a, *y = b;
+
+	return ebt_compare(x->segment, y->segment) ?: ebt_compare(x->line, y->line);
+}
+
+static struct ebt_error *find_shares(struct path_put *p)
+{
+	struct ebt_error *err = why_each_queue(p->page->why, take_share, p);
+	size_t n = 0;
+
+	if (err || !p->n_shares)
+		return err;
+	qsort(p->shares, p->n_shares, sizeof(*p->shares), compare_shares);
+	for (size_t i = 0; i < p->n_shares; i++) {
+		if (n && !compare_shares(&p->shares[n - 1], &p->shares[i]))
+			p->shares[n - 1].ns += p->shares[i].ns;
+		else
+			p->shares[n++] = p->shares[i];
+	}
+	p->n_shares = n;
+	return NULL;
+}
+
+/* The line that counts all of a segment, or 0; then rows tell of lines that count a part of the
+ * next step. *at: its first share, and then that of the next one. */
+static struct ebt_error *put_shares(struct path_put *p, size_t segment, size_t *at, uint64_t *line)
+{
+	const size_t first = *at;
+	struct ebt_error *err = NULL;
+
+	while (*at < p->n_shares && p->shares[*at].segment == segment)
+		++*at;
+	*line = *at - first == 1 ? p->shares[first].line : 0;
+	for (size_t i = first; !err && *at - first > 1 && i < *at; i++) {
+		if (p->shares[i].line)
+			err = page_row(p->share_rows, page_rows_n(p->steps), p->shares[i].line,
+				       p->shares[i].ns);
+	}
+	return err;
+}
+
+/* --- steps --- */
+
+static struct ebt_error *put_segment(struct path_put *p, const struct why_segment *segment,
+				     uint64_t line)
+{
+	struct page *page = p->page;
 	const struct why_cause cause = why_cause_of(page->why->graph, segment);
 	uint64_t thread, object;
 	struct ebt_error *err =
@@ -81,27 +178,54 @@ static struct ebt_error *put_segment(struct page *page, struct page_rows *sectio
 		return err;
 	if (thread)
 		page->threads[thread - 1].on_path = true;
-	return page_row(section, page_time(page, segment->from), why_segment_ns(segment), thread,
-			segment->kind, segment->kind == WHY_WAIT ? cause.what : 0, object);
+	return page_row(p->steps, page_time(page, segment->from), why_segment_ns(segment), thread,
+			segment->kind, segment->kind == WHY_WAIT ? cause.what : 0, object,
+			segment->kind == WHY_RUNQUEUE ? line : line_of(p, &cause));
+}
+
+static struct ebt_error *put_steps(struct path_put *p)
+{
+	const struct why_path *path = &p->page->why->path;
+	struct ebt_error *err = NULL;
+	size_t share = 0;
+
+	for (size_t i = 0; !err && i < path->n; i++) {
+		uint64_t line;
+
+		if (why_segment_ns(&path->segments[i]) < p->least)
+			continue;
+		err = put_shares(p, i, &share, &line) ?: put_segment(p, &path->segments[i], line);
+	}
+	return err;
+}
+
+static struct ebt_error *put_path(struct path_put *p)
+{
+	struct page *page = p->page;
+	struct ebt_error *err =
+		page_add_rows(page, "path", path_columns,
+			      sizeof(path_columns) / sizeof(path_columns[0]), &p->steps)
+			?: page_add_rows(page, "shares", share_columns,
+					 sizeof(share_columns) / sizeof(share_columns[0]),
+					 &p->share_rows);
+
+	put_why(p);
+	return err ? err : find_shares(p) ?: put_steps(p);
 }
 
 struct ebt_error *page_put_path(struct page *page)
 {
-	const struct why_path *path = &page->why->path;
-	const uint64_t least = choose_least(path);
-	struct page_rows *section;
+	struct path_put p = { .page = page,
+			      .n_lines = MOST_LINES,
+			      .least = choose_least(&page->why->path) };
 	struct ebt_error *err;
 
 	if (!why_task(page->why, page->why->task))
 		return NULL;
-	err = put_why(page)
-		      ?: page_add_rows(page, "path", path_columns,
-				       sizeof(path_columns) / sizeof(path_columns[0]), &section);
-	for (size_t i = 0; !err && i < path->n; i++) {
-		if (why_segment_ns(&path->segments[i]) >= least)
-			err = put_segment(page, section, &path->segments[i]);
-	}
-	page->path_least_ns = least;
+	page->path_least_ns = p.least;
+	err = why_lines(page->why, page->names, p.lines, &p.n_lines) ?: put_path(&p);
+	why_lines_deinit(p.lines, p.n_lines);
+	free(p.shares);
 	return err;
 }
 
