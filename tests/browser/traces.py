@@ -261,6 +261,8 @@ def work(ns=1500 * MS, seed=1, names=None, extra=()):
     machine.add(BEGIN, f'meta key="host.name" value={quoted(names.get("host", "till"))}')
     machine.add(BEGIN, f'meta key="ebrec.command_line" value={quoted(names.get("command", "ebrec -a"))}')
     machine.add(BEGIN, 'meta key="sample.freq" value="1000"')
+    machine.add(BEGIN, 'meta key="recorder.pid" value="1"')  # the shop is its child
+    machine.add(BEGIN, 'meta key="target.kind" value="command"')
     return machine.play(ns)
 
 

@@ -5,9 +5,10 @@
     check_page_data.py EBTGEN EBREPORT FIXTURE…
 
 The sections `events` and `points` of `ebreport html` against --json of syscalls, marks, block, net,
-dbus, logs, sched --irq, faults and counters, with and without filters. Of damaged files, whatever
-comes out is a page whose numbers refer to what is there, or an error. Exit status: 0; 1 with what
-is wrong on standard error.
+dbus, logs, sched --irq, faults and counters, and `path` and `shares` against that of why, with and
+without filters, of the fixtures and of machines of tests/browser/traces.py. Of damaged files,
+whatever comes out is a page whose numbers refer to what is there, or an error. Exit status: 0; 1
+with what is wrong on standard error.
 """
 
 import collections
@@ -15,17 +16,26 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
 
-from page_file import Page
+sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+from page_file import Page  # noqa: E402
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../browser"))
+import traces  # noqa: E402
 
 FILTERS = [
     [], ["--pid", "300"], ["--comm", "<*"], ["--from", "1us"], ["--to", "50%"],
     ["--from", "10%", "--to", "60%"],
 ]
 FAILED, OPEN, JOINED = 1, 2, 4
+MOST_LINES = 12  # sentences of a page
+# With a path, part of which is told by none of these, and where several have the CPU that it waits for.
+MADE = {"work": traces.work, "lossy": traces.lossy,
+        "markup": lambda: traces.hostile("markup"), "bytes": lambda: traces.hostile("bytes")}
 
 failures = 0
 
@@ -93,6 +103,25 @@ def check_points(what, page):
     places = list(zip(points["series"], points["time"]))
     if places != sorted(places):
         fail(what, "points are not in order")
+
+
+def check_path(what, page):
+    """A step that several sentences share is of none of them alone, and waited for a CPU."""
+    lines = len(page.head.get("why", {"lines": []})["lines"])
+    steps, shares = page.rows("path"), page.rows("shares")
+    check_below(f"{what}: path.line", [step["line"] for step in steps], lines + 1)
+    check_below(f"{what}: shares.line", [share["line"] for share in shares], lines + 1)
+    check_below(f"{what}: shares.step", [share["step"] for share in shares], len(steps))
+    places = [(share["step"], share["line"]) for share in shares]
+    if places != sorted(set(places)):
+        fail(what, "shares are not in order")
+    if any(share["line"] == 0 or steps[share["step"]]["line"] for share in shares):
+        fail(what, "shares of no line, or of a step that a line has alone")
+    left = [step["dur"] for step in steps]
+    for share in shares:
+        left[share["step"]] -= share["ns"]
+    if min(left, default=0) < 0:
+        fail(what, "shares are longer than their step")
 
 
 # --- what reports say ---
@@ -279,7 +308,62 @@ def compare_counters(c):
             c.equal(f"counters: delta of {row['name']}", grown, row["delta"])
 
 
-COMPARE = (compare_syscalls, compare_marks, compare_block, compare_net, compare_dbus, compare_logs,
+def topic_of(row):
+    """What is common to the rows of `ebreport why` that a sentence tells."""
+    by = row.get("by", "")
+    if row["kind"] == "runqueue":
+        by = re.sub(r" \(\d+\)$", "", by)
+    return row["kind"], row.get("comm", ""), by if row["kind"] in ("runqueue", "unknown") else ""
+
+
+def compare_line(c, line, steps, shares, totals):
+    """Its steps are its time, and of one topic. Rows of --path do not tell who had the CPU."""
+    what = f"why: '{line['text']}'"
+    topics = {topic_of(row)[:2] if row["kind"] == "runqueue" else topic_of(row)
+              for _, row in steps + shares}
+    c.equal(f"{what}: time of its steps",
+            sum(step["dur"] for step, _ in steps) + sum(share["ns"] for share, _ in shares),
+            line["ns"])
+    c.equal(f"{what}: topics of its steps", len(topics), 1)
+    same = [topic for topic, ns in totals.items()
+            if ns == line["ns"] and (topic in topics or topic[:2] in topics)]
+    if not same:
+        c.equal(f"{what}: its time in all", line["ns"], totals)
+    ends = [f" that {by} had" if by else " waited for a CPU"
+            for kind, comm, by in same if kind == "runqueue" and (comm + by).isalnum()]
+    if ends and not line["text"].endswith(tuple(ends)):
+        c.equal(f"{what}: who had the CPU", line["text"], ends)
+
+
+def compare_path(c):
+    causes, path = c.report("why"), c.report("why", "--path")
+    if causes is None or path is None:
+        return
+    steps, shares, why = c.page.rows("path"), c.page.rows("shares"), c.page.head.get("why")
+    if not why:
+        c.equal("why: there is none", [], causes["rows"])
+        return
+    tids = c.page.section("threads")["tid"]
+    c.equal("why: steps",
+            [(s["time"], s["dur"], tids[s["thread"] - 1] if s["thread"] else None) for s in steps],
+            [(r["time_ns"], r["duration_ns"], r.get("tid")) for r in path["rows"]])
+    totals = collections.Counter()
+    for row in causes["rows"]:
+        totals[topic_of(row)] += row["duration_ns"]
+    c.equal("why: times", [line["ns"] for line in why["lines"]],
+            sorted(totals.values(), reverse=True)[:MOST_LINES])
+    if len(steps) != len(path["rows"]):
+        return
+    for number, line in enumerate(why["lines"], 1):
+        compare_line(c, line,
+                     [(s, r) for s, r in zip(steps, path["rows"]) if s["line"] == number],
+                     [(s, path["rows"][s["step"]]) for s in shares if s["line"] == number], totals)
+        percent = 100 * line["ns"] / causes["wall_ns"]
+        if not math.isclose(line["percent"], percent, rel_tol=1e-5):  # it has six digits
+            c.equal(f"why: share of '{line['text']}'", line["percent"], percent)
+
+
+COMPARE = (compare_path, compare_syscalls, compare_marks, compare_block, compare_net, compare_dbus, compare_logs,
            compare_irqs, compare_faults, compare_stacks, compare_counters)
 
 
@@ -292,6 +376,7 @@ def check_page(what, page):
             return False
     check_events(what, page)
     check_points(what, page)
+    check_path(what, page)
     return True
 
 
@@ -311,12 +396,20 @@ def check_damaged(ebreport, path, out, rounds):
             check_page(f"damaged {os.path.basename(path)}, round {i}", page)
 
 
+def made_fixtures(directory):
+    for name, make in MADE.items():
+        text = os.path.join(directory, name + ".txt")
+        traces.write(text, make())
+        yield text
+
+
 def main():
     ebtgen, ebreport, *fixtures = sys.argv[1:]
     os.umask(0)
+    told = shared = 0
     with tempfile.TemporaryDirectory() as directory:
         out = os.path.join(directory, "page.html")
-        for fixture in fixtures:
+        for fixture in [*fixtures, *made_fixtures(directory)]:
             path = fixture
             if fixture.endswith(".txt"):
                 path = os.path.join(directory, os.path.basename(fixture)[:-4] + ".ebt")
@@ -327,10 +420,14 @@ def main():
                 if not page:
                     fail(what, "no page")
                 elif check_page(what, page):
+                    told += len(page.head.get("why", {"lines": []})["lines"])
+                    shared += len(page.rows("shares"))
                     for compare in COMPARE:
                         compare(Comparison(ebreport, path, filters, page))
             if os.path.getsize(path) < 1 << 20:
                 check_damaged(ebreport, path, out, 40)
+    if told < 50 or shared < 50:
+        fail("why", f"{told} sentences and {shared} shares are too few")
     return 1 if failures else 0
 
 
