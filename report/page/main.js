@@ -16,7 +16,7 @@ import { stateAt } from "./spans.js";
 /** @typedef {import("./shell.js").Place} Place */
 
 const AXIS = /** @type {Place} */ ({
-	id: "axis", label: "Time axis", sections: ["spells", "path"], create: createAxis,
+	id: "axis", label: "Time axis", sections: ["spells", "path", "shares"], create: createAxis,
 });
 const TABS = /** @type {Place[]} */ ([
 	{ id: "overview", label: "Overview", sections: [], early: true, create: createOverview },
@@ -26,7 +26,7 @@ const TABS = /** @type {Place[]} */ ([
 	{ id: "processes", label: "Processes", sections: [], create: createProcesses },
 ]);
 const MOMENT = /** @type {Place} */ ({
-	id: "moment", label: "Moment", sections: ["spells", "nodes", "funcs", "path", "events", "losses", "samples"], create: createMoment,
+	id: "moment", label: "Moment", sections: ["spells", "nodes", "funcs", "path", "shares", "events", "losses", "samples"], create: createMoment,
 });
 
 /** @param {import("./model.js").Model} model @returns {import("./state.js").State} */

@@ -4,7 +4,7 @@
 import { el, fill, put, bar, button, isTyping } from "./dom.js";
 import { duration, timeText, count, percent } from "./text.js";
 import { commandLine, commandBox } from "./command.js";
-import { reasonText, pathVerb } from "./path.js";
+import { reasonText, pathVerb, stepsOfLine } from "./path.js";
 import { goToTime, showTime } from "./places.js";
 import { lowerBound } from "./model.js";
 import { spansOf, stateAt } from "./spans.js";
@@ -277,8 +277,16 @@ function createEvent(app, row) {
 		titledPart("The same on a terminal", commandBox(commandLine(app, TRACK_COMMANDS[track.kind] || "dump", { range: { from, to }, tid }))));
 }
 
-/** @param {App} app @param {number} row */
-function createPathStep(app, row) {
+/** The sentence that led to a step, and which of its steps that is. @param {Model} model @param {any} moment */
+function createSentence(model, moment) {
+	const steps = moment.line === undefined ? null : stepsOfLine(model, moment.line)?.steps;
+
+	return steps ? el("span", null, el("bdi", null, model.head.why.lines[moment.line].text), "; step " +
+		count(lowerBound(steps, moment.index, 0, steps.length) + 1) + " of " + count(steps.length)) : null;
+}
+
+/** @param {App} app @param {any} moment @param {number} row */
+function createPathStep(app, moment, row) {
 	const { model } = app, path = model.get("path"), from = path.time[row], to = from + path.dur[row];
 	const thread = path.thread[row] ? path.thread[row] - 1 : null;
 	const spell = thread === null ? -1 : spellAt(model, thread, from + path.dur[row] / 2);
@@ -286,7 +294,7 @@ function createPathStep(app, row) {
 	const node = spell < 0 ? 0 : model.get("spells").node[spell];
 
 	return el("div", null,
-		factList(["Thread", thread === null ? "not known" : threadLink(app, thread, from)],
+		factList(["Sentence", createSentence(model, moment)], ["Thread", thread === null ? "not known" : threadLink(app, thread, from)],
 			["From", timeLink(app, from)], ["For", duration(to - from)],
 			["Did", pathVerb(model, path, row)],
 			["Woken", spell < 0 ? null : createWaker(app, intervalOf(model, spell))]),
@@ -328,9 +336,19 @@ function createLoss(app, row) {
 
 // --- the panel ---
 
+/** Row beside a moment; of those of a sentence, if that led to it; -1: none. @param {Model} model @param {any} moment @param {number} step */
+function indexBeside(model, moment, step) {
+	const steps = moment.line === undefined ? null : stepsOfLine(model, moment.line)?.steps;
+
+	if (!steps)
+		return moment.index + step;
+	return steps[step < 0 ? lowerBound(steps, moment.index, 0, steps.length) - 1 :
+		lowerBound(steps, moment.index + 1, 0, steps.length)] ?? -1;
+}
+
 /** Its neighbour: of the same thread, or of the same track. @param {Model} model @param {any} moment @param {number} step */
 function neighbourOf(model, moment, step) {
-	const index = moment.index + step;
+	const index = indexBeside(model, moment, step);
 	const is = (/** @type {string} */ section, /** @type {string | null} */ column) => {
 		const rows = model.get(section);
 
@@ -380,7 +398,7 @@ function createBody(app, moment) {
 	case "event":
 		return createEvent(app, moment.index);
 	case "path":
-		return createPathStep(app, moment.index);
+		return createPathStep(app, moment, moment.index);
 	case "sample":
 		return createSample(app, moment.index);
 	default:

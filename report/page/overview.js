@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The first tab: what was recorded, what is missing from it, and why it took so long.
-import { el, fill, put, button, bar } from "./dom.js";
+import { announce, el, fill, put, button, bar } from "./dom.js";
 import { duration, count, timeText } from "./text.js";
-import { longestSteps, pathVerb, pathClass, pathSums } from "./path.js";
+import { longestSteps, pathVerb, pathClass, pathSums, stepsOfLine } from "./path.js";
 import { commandLine, commandBox } from "./command.js";
 import { tablesOf } from "./tabledata.js";
 
@@ -53,8 +53,8 @@ function createWarnings(model) {
 
 // --- why it took so long ---
 
-/** @param {App} app */
-function createWhy(app) {
+/** @param {App} app @param {HTMLElement[]} sentences where each stands */
+function createWhy(app, sentences) {
 	const why = app.model.head.why;
 
 	if (!why)
@@ -62,25 +62,54 @@ function createWhy(app) {
 			el("p", { class: "muted" }, "Not known: the trace has no switches of tasks (source sched)."));
 	return el("section", { class: "why" },
 		el("h2", null, "Why it took " + duration(why.wall_ns)),
-		el("ul", { class: "bars" }, ...listOf(why.lines).map((line) => el("li", null,
+		app.model.has("path") && el("p", { class: "muted" }, "Each leads to its steps on the time axis."),
+		el("ul", { class: "bars" }, ...listOf(why.lines).map((line, i) => el("li", null,
 			el("span", { class: "bars-value" }, line.percent.toFixed(1) + " %"),
-			bar(line.percent),
-			el("bdi", { class: "bars-text" }, line.text)))),
+			bar(line.percent), sentences[i]))),
 		commandBox(commandLine(app, "why", {})));
 }
 
-/** Shows a step of the path on the axis. @param {App} app @param {number} i */
-function goToStep(app, i) {
+/** Sentences that have steps lead to them. @param {App} app @param {HTMLElement[]} sentences */
+function linkSentences(app, sentences) {
+	sentences.forEach((sentence, line) => {
+		if (stepsOfLine(app.model, line))
+			fill(sentence, button(sentence.textContent || "", () => goToLine(app, line), { class: "link" }));
+	});
+}
+
+/**
+ * Shows a part of the time on the axis, and a step of the path in it.
+ * @param {App} app @param {number} from @param {number} to @param {number} room on either side
+ * @param {number} index of the step @param {number} [line] sentence whose steps stand out
+ */
+function goToSteps(app, from, to, room, index, line) {
 	const { model, store } = app, path = model.get("path");
-	const room = Math.max(path.dur[i], (model.to - model.from) / 1e4);
-	const from = Math.max(model.from, path.time[i] - room / 2);
-	const to = Math.min(model.to, path.time[i] + path.dur[i] + room / 2);
-	const thread = path.thread[i] - 1;
+	const moment = { kind: "path", index, thread: path.thread[index] ? path.thread[index] - 1 : null, time: path.time[index] };
 
 	store.set({
-		view: { from, to },
-		moment: { kind: "path", index: i, thread: thread < 0 ? null : thread, time: path.time[i] },
+		view: { from: Math.round(Math.max(model.from, from - room)), to: Math.round(Math.min(model.to, to + room)) },
+		moment: line === undefined ? moment : { ...moment, line },
 	});
+}
+
+/** @param {App} app @param {number} i */
+function goToStep(app, i) {
+	const { model } = app, path = model.get("path"), to = path.time[i] + path.dur[i];
+
+	goToSteps(app, path.time[i], to, Math.max(path.dur[i], (model.to - model.from) / 1e4) / 2, i);
+}
+
+/** All that a sentence counts, and the longest of it. @param {App} app @param {number} line */
+function goToLine(app, line) {
+	const { model } = app, path = model.get("path"), found = stepsOfLine(model, line);
+
+	if (!found)
+		return;
+	const { steps, longest } = found, last = steps[steps.length - 1];
+	const from = path.time[steps[0]], to = path.time[last] + path.dur[last];
+
+	goToSteps(app, from, to, Math.max(to - from, (model.to - model.from) / 1e3) / 20, longest, line);
+	announce(count(steps.length) + (steps.length > 1 ? " steps of the critical path; the longest is chosen" : " step of the critical path"));
 }
 
 /** @param {App} app @param {number} i */
@@ -221,11 +250,15 @@ function createLimits(app) {
 		button("What was lost, and when", () => app.store.set({ tab: "tables", table: "info/losses" }), { class: "link" })));
 }
 
-/** What is in sections comes when these are there. @param {App} app @param {Record<string, HTMLElement>} places */
-async function fillLater(app, places) {
+/**
+ * What is in sections comes when these are there.
+ * @param {App} app @param {Record<string, HTMLElement>} places @param {HTMLElement[]} sentences
+ */
+async function fillLater(app, places, sentences) {
 	const { model } = app;
 
-	await Promise.all(["strings", "threads", "path"].map((name) => model.load(name)));
+	await Promise.all(["strings", "threads", "path", "shares"].map((name) => model.load(name)));
+	linkSentences(app, sentences);
 	fill(places.steps, createSteps(app));
 	fill(places.next, createNext(app));
 	await model.load("tables");
@@ -236,13 +269,14 @@ async function fillLater(app, places) {
 export function createOverview(app) {
 	const { model } = app;
 	const places = { steps: el("div"), next: el("div"), limits: el("div") };
+	const sentences = listOf(model.head.why?.lines).map((line) => el("bdi", { class: "bars-text" }, line.text));
 	const element = el("div", { class: "overview" });
 
 	put(element, createWarnings(model),
 		el("div", { class: "columns" },
-			el("div", { class: "column" }, createWhy(app), places.next, places.steps),
+			el("div", { class: "column" }, createWhy(app, sentences), places.next, places.steps),
 			el("div", { class: "column" }, createFacts(model), createQuality(app, places.limits), createSources(model))));
-	fillLater(app, places).catch((error) => put(element, el("p", { class: "message", role: "alert" },
+	fillLater(app, places, sentences).catch((error) => put(element, el("p", { class: "message", role: "alert" },
 		"A part of this cannot be shown: " + error.message)));
 	return { element, update: () => {} };
 }

@@ -5,7 +5,7 @@ import { AxisColours } from "./axis_colours.js";
 import { GROUP_HEIGHT, SPAN_HEIGHT, LANE_GAP, trackHeight } from "./lanes.js";
 import { paintThread, paintCpu, paintGroup } from "./paint_spans.js";
 import { paintTrack, paintSamples, paintCounter } from "./paint_events.js";
-import { paintPath, paintWaker, paintLosses, paintRange, paintOutline, paintSpan } from "./paint_over.js";
+import { paintPath, paintLine, paintWaker, paintLosses, paintRange, paintOutline, paintSpan } from "./paint_over.js";
 import { stateAt } from "./spans.js";
 import { duration } from "./text.js";
 
@@ -291,7 +291,9 @@ export class Painter {
 		paintRange(this, state.range, colours.named.range);
 		paintRange(this, state.range2, colours.named.range2);
 		paintLosses(this);
-		paintPath(this);
+		paintPath(this, moment?.line === undefined ? 1 : 0.4);
+		if (moment?.line !== undefined)
+			paintLine(this, moment.line);
 		if (moment?.kind === "spell" && moment.index < this.spans.rows)
 			this.paintMoment(moment);
 		else if (moment)

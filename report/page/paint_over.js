@@ -4,6 +4,7 @@
 import { lowerBound } from "./model.js";
 import { MOMENTS } from "./state.js";
 import { lastAt } from "./spans.js";
+import { stepsOfLine } from "./path.js";
 import { SPAN_HEIGHT, LANE_GAP } from "./lanes.js";
 
 /** @typedef {import("./paint.js").Painter} Painter */
@@ -19,13 +20,14 @@ function pathY(p, thread) {
 		p.lanes.list[lane].y + LANE_GAP + SPAN_HEIGHT + 1 + p.view.top - p.view.scroll;
 }
 
-/** From lane to lane; what is shorter than a pixel stands for the others in it. @param {Painter} p */
-export function paintPath(p) {
+/** From lane to lane; what is shorter than a pixel stands for the others in it. @param {Painter} p @param {number} alpha */
+export function paintPath(p, alpha) {
 	const { view, context } = p, path = p.model.get("path");
 	let i = path.rows ? Math.max(0, lowerBound(path.time, view.from, 0, path.rows) - 1) : 0;
 	let beforeY = NaN, beforeX = 0;
 
 	context.fillStyle = p.colours.named.path;
+	context.globalAlpha = alpha;
 	while (i < path.rows && path.time[i] < view.to) {
 		const x0 = view.x(path.time[i]), x1 = view.x(path.time[i] + path.dur[i]);
 		const y = pathY(p, path.thread[i] - 1), from = Math.max(x0, view.left);
@@ -40,6 +42,25 @@ export function paintPath(p) {
 		// Of those in a pixel the last is looked at, too: it may reach far beyond.
 		i = Math.max(i + 1, x1 - x0 < 1 ?
 			lowerBound(path.time, view.time(Math.floor(x0) + 1), i + 1, path.rows) - 1 : 0);
+	}
+	context.globalAlpha = 1;
+}
+
+/** Steps that a sentence counts stand out. @param {Painter} p @param {number} line */
+export function paintLine(p, line) {
+	const { view, context } = p, path = p.model.get("path");
+	const steps = stepsOfLine(p.model, line)?.steps || [];
+	let beforeY = NaN, end = 0;
+
+	context.fillStyle = p.colours.named.path;
+	for (const step of steps) {
+		const x0 = Math.max(view.x(path.time[step]), view.left), x1 = Math.min(view.x(path.time[step] + path.dur[step]), view.right);
+		const y = pathY(p, path.thread[step] - 1), to = Math.max(x1, x0 + 1);
+
+		if (x1 < view.left || x0 > view.right || y !== y || (y === beforeY && to <= end))
+			continue; // out of sight, or in the pixel of the one before
+		context.fillRect(x0, y - 2, to - x0, 4);
+		[beforeY, end] = [y, Math.ceil(to)];
 	}
 }
 

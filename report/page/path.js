@@ -3,6 +3,7 @@
 
 /** @typedef {import("./model.js").Model} Model */
 /** @typedef {import("./model.js").Columns} Columns */
+/** @typedef {{steps: number[], longest: number, ns: number}} LineSteps in order of time; ns: of the longest what counts for the sentence */
 
 /** Kinds of a step, as the column has them; of another one nothing is known. */
 const PATH_CPU = 0, PATH_QUEUE = 1, PATH_WAIT = 2;
@@ -58,4 +59,41 @@ export function pathSums(model, path) {
 		sums[key] = (sums[key] || 0) + path.dur[i];
 	}
 	return sums;
+}
+
+// --- steps of the sentences of `why` ---
+
+/** By 1 + the number of a sentence. @param {Columns} path @param {Columns} shares @returns {LineSteps[]} */
+function sortSteps(path, shares) {
+	/** @type {LineSteps[]} */
+	const lines = [];
+	const add = (/** @type {number} */ line, /** @type {number} */ step, /** @type {number} */ ns) => {
+		const found = lines[line] ||= { steps: [], longest: step, ns };
+
+		found.steps.push(step);
+		if (ns > found.ns)
+			[found.longest, found.ns] = [step, ns];
+	};
+
+	for (let step = 0, share = 0; step < path.rows; step++) {
+		if (path.line[step])
+			add(path.line[step], step, path.dur[step]);
+		for (; share < shares.rows && shares.step[share] === step; share++)
+			add(shares.line[share], step, shares.ns[share]);
+	}
+	return lines;
+}
+
+/** By the columns that they are made of: each frame of the axis asks for them. @type {WeakMap<Columns, LineSteps[]>} */
+const sortedSteps = new WeakMap();
+
+/** The steps that a sentence counts, after load("path") and load("shares"); null: the page has none.
+ * @param {Model} model @param {number} line @returns {LineSteps | null} */
+export function stepsOfLine(model, line) {
+	const path = model.get("path");
+	let lines = sortedSteps.get(path);
+
+	if (!lines)
+		sortedSteps.set(path, lines = sortSteps(path, model.get("shares")));
+	return lines[line + 1] || null;
 }

@@ -94,6 +94,9 @@ export function correctState(patch, model) {
 	if (moment !== null && !(typeof moment === "object" && Object.hasOwn(MOMENTS, moment.kind) &&
 			below(moment.index, MOMENTS[moment.kind])))
 		patch.moment = null;
+	if (moment && !(moment.kind === "path" && Number.isInteger(moment.line) && moment.line >= 0 &&
+			moment.line < (model.head.why?.lines?.length || 0)))
+		delete moment.line; // sentence that it counts for
 }
 
 export class Store {
