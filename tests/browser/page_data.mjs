@@ -5,7 +5,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { Model } from "../../report/page/model.js";
 import { gunzip } from "../../report/page/provider.js";
-import { flattenRows, mergeSlices, nestRows, tablesOf } from "../../report/page/tabledata.js";
+import { mergeSlices } from "../../report/page/slices.js";
+import { flattenRows, nestRows, tablesOf } from "../../report/page/tabledata.js";
 import { selectionOf, sumOf, weighingOf } from "../../report/page/weights.js";
 import { check, close, report, run, same, setting, window } from "./page.mjs";
 
@@ -150,19 +151,30 @@ async function checkTables(name, least) {
 	check(compared >= least, name + ": tables that were compared: " + compared);
 }
 
+/** A figure as JSON has it, with six digits, if it is that one. @param {any} value @param {any} wanted */
+function inDigits(value, wanted) {
+	if (typeof value !== "number" || typeof wanted !== "number" || Number.isInteger(value) || Number(wanted.toPrecision(6)) !== wanted)
+		return value;
+	return Math.abs(value - wanted) <= 0.501 * 10 ** (Math.floor(Math.log10(Math.abs(wanted))) - 5) ? wanted : value;
+}
+
 /** Of a range: the rows that the report has for the same one. By key, where columns add up. */
 function compareRange(table, trace, range) {
 	const merged = mergeSlices(table, range);
 	const { from, to } = merged.range, isLast = to === table.slices[table.slices.length - 1].to_ns;
 	// The last part has what is at the very end, too.
 	const { [table.key]: rows } = report(trace, ...table.command.split(" "), ...window({ from, to: to + Number(isLast) }));
-	const keys = table.columns.filter(({ merge }) => merge === "key");
+	const keys = table.columns.filter(({ merge, key }) => merge === "key" && rows.some((row) => row[key] !== undefined));
 	const values = table.columns.filter(({ merge }) => merge && merge !== "key");
 	const byKey = (list, get) => sortKeys(Object.fromEntries(list.map((row) =>
 		[JSON.stringify(keys.map((column) => get(row, column) ?? null)), values.map((column) => get(row, column) ?? null)])));
 
-	same(byKey(merged.rows.map((row) => row.values), (row, column) => row[table.columns.indexOf(column)]),
-		byKey(rows, (row, column) => row[column.key]),
+	const wanted = byKey(rows, (row, column) => row[column.key]);
+	const got = byKey(merged.rows.map((row) => row.values), (row, column) => row[table.columns.indexOf(column)]);
+
+	for (const [key, list] of Object.entries(got))
+		got[key] = list.map((value, i) => inDigits(value, wanted[key]?.[i]));
+	same(got, wanted,
 		table.command + ", " + table.key + " of " + JSON.stringify(merged.range));
 	return rows.length;
 }
