@@ -4,7 +4,7 @@
 
     check_page.py TEST.mjs BUILD_FOLDER EBTGEN EBREPORT PAGE…
 
-PAGE is a name of traces.TRACES; A+B is the page that compares two of them.
+PAGE is a name of TRACES; A+B is the page that compares two of them.
 """
 import json
 import os
@@ -14,9 +14,12 @@ import tempfile
 
 sys.dont_write_bytecode = True  # the folder of the sources stays as it is
 import npm  # noqa: E402
+import painted  # noqa: E402
 import traces  # noqa: E402
 
 SECONDS = 900  # for anything; far more than it needs
+TRACES = {**traces.TRACES, "painted": painted.painted}
+PLANS = {"painted": painted.plan}  # what is known of a trace
 
 
 def make_trace(ebtgen, folder, name):
@@ -30,7 +33,7 @@ def make_trace(ebtgen, folder, name):
             target.write(source.read(os.path.getsize(whole) * 2 // 3))
         return trace
     rows = os.path.join(folder, name + ".txt")
-    traces.write(rows, traces.TRACES[name]())
+    traces.write(rows, TRACES[name]())
     subprocess.run([ebtgen, rows, trace], check=True, timeout=SECONDS)
     os.remove(rows)
     return trace
@@ -62,7 +65,8 @@ def main():
     script, build, ebtgen, ebreport, *pages = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         files = {page: [make_trace(ebtgen, folder, name) for name in page.split("+")] for page in pages}
-        return drive(script, build, folder, ebreport, files)
+        plans = {page: PLANS[page]() for page in pages if page in PLANS}
+        return drive(script, build, folder, ebreport, files, plans=plans)
 
 
 if __name__ == "__main__":
