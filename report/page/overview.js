@@ -59,7 +59,9 @@ function createWhy(app, sentences) {
 
 	if (!why)
 		return el("section", null, el("h2", null, "Why it took so long"),
-			el("p", { class: "muted" }, "Not known: the trace has no switches of tasks (source sched)."));
+			el("p", { class: "muted" }, "Not known: " + (app.model.has("spells") ?
+				"no command was recorded. A page that is made with --pid or --tid tells it of a process or a thread." :
+				"the trace has no switches of tasks (source sched).")));
 	return el("section", { class: "why" },
 		el("h2", null, "Why it took " + duration(why.wall_ns)),
 		app.model.has("path") && el("p", { class: "muted" }, "Each leads to its steps on the time axis."),

@@ -19,6 +19,7 @@ async function crowd() {
 	const threads = await page.evaluate(() => globalThis.ebreportPage.model.get("threads").rows);
 
 	same(threads, 1000, "threads of the model");
+	check(await hasText(page, "no command was recorded"), "why there is no critical path, though there are switches");
 	await everyTab(page);
 	for (const thread of [0, 499, 999]) {
 		await set(page, { thread });
