@@ -6,6 +6,9 @@
  */
 #include "report/page/page.h"
 
+#include <stdlib.h>
+
+#include "format/base/cleanup.h"
 #include "report/page/private.h"
 #include "report/why/objects.h"
 
@@ -20,9 +23,14 @@ static const struct page_column columns[] = {
 	{ "object", PAGE_U32, false },	{ "cpu", PAGE_U16, false },
 	{ "reason", PAGE_U8, false },	{ "why", PAGE_U8, false },
 	{ "count", PAGE_U32, false },	{ "flags", PAGE_U8, false },
+	{ "new_ns", PAGE_TIME, false },
 };
 
-#define SPELL_LASTS 1 /* beyond the trace */
+#define SPELL_LASTS	 1 /* beyond the trace */
+#define SPELL_OPEN_START 2 /* as in why_spell */
+#define SPELL_OPEN_END	 4
+#define SPELL_DOUBTFUL	 8
+#define SPELL_RAN	 16
 
 /* One or several of a thread, one behind the other. */
 struct joined {
@@ -33,13 +41,24 @@ struct joined {
 	uint64_t count;
 };
 
+static uint64_t blocked_ns(const struct why_spell *spell)
+{
+	return (spell->runnable ? spell->runnable : spell->start) - spell->stop;
+}
+
 /* Who is new or was stopped for another task waits for a CPU from the beginning on, as in
  * `ebreport wall`. */
 static uint64_t off_ns(const struct why_spell *spell)
 {
 	if (spell->why == SCHED_NEW || spell->why == SCHED_RUNNABLE)
 		return 0;
-	return (spell->runnable ? spell->runnable : spell->start) - spell->stop;
+	return blocked_ns(spell);
+}
+
+/* Of who is new: until it was woken for the first time. */
+static uint64_t new_ns(const struct why_spell *spell)
+{
+	return spell->why == SCHED_NEW ? blocked_ns(spell) : 0;
 }
 
 static void join(struct joined *joined, const struct why_spell *spell)
@@ -119,6 +138,13 @@ static struct ebt_error *find_waker(struct page *page, const struct why_spell *s
 	return page_thread(page, spell->waker < n ? threads[spell->waker].task : NULL, ret);
 }
 
+static unsigned int flags_of(const struct why_spell *spell)
+{
+	return (spell->lasts ? SPELL_LASTS : 0) | (spell->open_start ? SPELL_OPEN_START : 0) |
+	       (spell->open_end ? SPELL_OPEN_END : 0) | (spell->doubtful ? SPELL_DOUBTFUL : 0) |
+	       (spell->ran ? SPELL_RAN : 0);
+}
+
 static struct ebt_error *put_row(struct page *page, struct page_rows *section, uint64_t number,
 				 uint64_t before, const struct joined *joined)
 {
@@ -137,7 +163,7 @@ static struct ebt_error *put_row(struct page *page, struct page_rows *section, u
 	return page_row(section, number - 1, joined->stop - before, joined->off, joined->queue,
 			joined->run, waker, spell->wake, spell->node, object,
 			spell->cpu == WHY_NO_CPU ? 0 : spell->cpu + 1u, spell->reason, spell->why,
-			joined->count, spell->lasts ? SPELL_LASTS : 0);
+			joined->count, flags_of(spell), joined->count > 1 ? 0 : new_ns(spell));
 }
 
 /* Until the end of the window: the last spell may reach beyond. */
@@ -180,21 +206,42 @@ static struct ebt_error *put_thread(struct page *page, struct page_rows *section
 	return NULL;
 }
 
+/* By id, so that rows are in their order, and of wakers who did as much it is seen which is first.
+ */
+static struct ebt_error *number_threads(struct page *page)
+{
+	uint32_t n;
+	const struct why_thread *threads = why_graph_threads(page->why->graph, &n);
+	_cleanup_free_ bool *wanted = calloc(n + 1, sizeof(*wanted));
+	struct ebt_error *err = wanted ? NULL : &ebt_enomem;
+	uint64_t number;
+
+	for (uint32_t t = 0; !err && t < n; t++) {
+		const size_t n_spells = count_wanted(page, &threads[t]);
+
+		wanted[t] |= n_spells > 0;
+		for (size_t i = 0; i < n_spells; i++) {
+			if (threads[t].spells[i].waker < n)
+				wanted[threads[t].spells[i].waker] = true;
+		}
+	}
+	for (uint32_t t = 0; !err && t < n; t++) {
+		if (wanted[t])
+			err = page_thread(page, threads[t].task, &number);
+	}
+	return err;
+}
+
 struct ebt_error *page_put_spells(struct page *page)
 {
 	uint32_t n;
 	const struct why_thread *threads = why_graph_threads(page->why->graph, &n);
 	const uint64_t within = choose_within(page);
 	struct page_rows *section;
-	uint64_t number;
 	struct ebt_error *err = page_add_rows(page, "spells", columns,
 					      sizeof(columns) / sizeof(columns[0]), &section);
 
-	/* Numbers first, so that rows are in their order and wakers have higher ones at most. */
-	for (uint32_t t = 0; !err && t < n; t++) {
-		if (count_wanted(page, &threads[t]))
-			err = page_thread(page, threads[t].task, &number);
-	}
+	err = err ?: number_threads(page);
 	for (uint32_t t = 0; !err && t < n; t++) {
 		if (count_wanted(page, &threads[t]))
 			err = put_thread(page, section, &threads[t], within);

@@ -4,6 +4,7 @@
 
 #include "report/page/private.h"
 #include "report/procs/view.h"
+#include "report/trace/programs.h"
 
 static const struct page_column process_columns[] = {
 	{ "pid", PAGE_U32, false },	{ "name", PAGE_U32, false },
@@ -27,10 +28,12 @@ static const struct page_column thread_columns[] = {
 #define THREAD_ON_PATH 2 /* the critical path leads through it */
 #define THREAD_STARTED 4 /* its beginning was seen */
 #define THREAD_ENDED   8
+#define THREAD_OUT     16 /* tables of threads leave it out, see trace_leaves_out() */
 
 /* Processes of the page, by their index in procs. */
 struct processes {
 	struct page *page;
+	const struct programs *programs; /* NULL: no thread of the kernel is left out */
 	struct proc_containers containers;
 	const struct proc *all;
 	size_t n;
@@ -99,7 +102,8 @@ static struct ebt_error *put_thread(struct processes *p, struct page_rows *secti
 	const uint32_t process = procs_of(page->procs, thread->task);
 	const unsigned int flags =
 		(thread->kernel ? THREAD_KERNEL : 0) | (thread->on_path ? THREAD_ON_PATH : 0) |
-		(thread->start ? THREAD_STARTED : 0) | (thread->end ? THREAD_ENDED : 0);
+		(thread->start ? THREAD_STARTED : 0) | (thread->end ? THREAD_ENDED : 0) |
+		(p->programs && programs_is_kernel(p->programs, thread->task) ? THREAD_OUT : 0);
 	uint64_t name;
 	struct ebt_error *err = page_string(page, names_task(page->names, thread->task), &name);
 
@@ -129,11 +133,15 @@ static struct ebt_error *put_all(struct processes *p)
 struct ebt_error *page_put_threads(struct page *page)
 {
 	struct processes p = { .page = page };
-	struct ebt_error *err;
+	struct ebt_error *err = NULL;
 
 	p.all = procs_all(page->procs, &p.n);
 	p.numbers = calloc(p.n + 1, sizeof(*p.numbers));
-	err = p.numbers ? put_all(&p) : &ebt_enomem;
+	if (!p.numbers)
+		err = &ebt_enomem;
+	else if (!page->report->options->kernel_threads && !trace_has_task_filter(page->trace))
+		err = trace_programs(page->trace, &p.programs);
+	err = err ?: put_all(&p);
 	free(p.numbers);
 	proc_containers_deinit(&p.containers);
 	return err;

@@ -82,7 +82,7 @@ static struct ebt_error *add_spell(struct why_graph *graph, const struct ebt_tas
 
 /* By its stack, or by the state alone where that tells nothing. */
 static struct ebt_error *reason_of(struct why_graph *graph, uint32_t node, enum sched_why why,
-				   uint8_t *ret)
+				   enum wait_reason *ret)
 {
 	enum wait_reason reason;
 	struct ebt_error *err =
@@ -94,7 +94,7 @@ static struct ebt_error *reason_of(struct why_graph *graph, uint32_t node, enum 
 		graph->reason_at[node] =
 			(uint8_t)(1 + wait_reason_of(graph->tree, node, SCHED_UNKNOWN));
 	reason = (enum wait_reason)(graph->reason_at[node] - 1);
-	*ret = (uint8_t)(reason == WAIT_UNKNOWN ? wait_reason_of(graph->tree, 0, why) : reason);
+	*ret = reason == WAIT_UNKNOWN ? wait_reason_of(graph->tree, 0, why) : reason;
 	return NULL;
 }
 
@@ -146,6 +146,16 @@ static uint16_t cpu_of(uint32_t cpu)
 	return cpu < WHY_NO_CPU ? (uint16_t)cpu : WHY_NO_CPU;
 }
 
+static bool opens(unsigned int flags)
+{
+	return (flags & (SCHED_OPEN_START | SCHED_CUT_START)) == SCHED_OPEN_START;
+}
+
+static bool stays_open(unsigned int flags)
+{
+	return (flags & (SCHED_OPEN_END | SCHED_CUT_END)) == SCHED_OPEN_END;
+}
+
 static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32_t node)
 {
 	struct why_graph *graph = arg;
@@ -159,15 +169,20 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 		.cpu = cpu_of(off->cpu),
 		.why = (uint8_t)off->why,
 		.lasts = (off->flags & SCHED_OPEN_END) != 0,
+		.open_start = opens(off->flags),
+		.open_end = stays_open(off->flags),
+		.doubtful = (off->flags & SCHED_DOUBTFUL) != 0,
 	};
 	struct why_thread *waker;
-	struct ebt_error *err = reason_of(graph, node, off->why, &spell.reason);
+	enum wait_reason reason;
+	struct ebt_error *err = reason_of(graph, node, off->why, &reason);
 
 	if (!err && off->waker)
 		err = get_thread(graph, off->waker, &waker);
 	if (err)
 		return err;
-	spell.wake = (uint8_t)wake_of(graph, off, (enum wait_reason)spell.reason);
+	spell.reason = (uint8_t)reason;
+	spell.wake = (uint8_t)wake_of(graph, off, reason);
 	return add_spell(graph, off->task, &spell);
 }
 
@@ -182,6 +197,9 @@ static struct ebt_error *take_run(void *arg, const struct sched_run *run)
 		.cpu = cpu_of(run->cpu),
 		.why = SCHED_UNKNOWN,
 		.reason = WAIT_UNKNOWN,
+		.open_start = opens(run->flags),
+		.open_end = stays_open(run->flags),
+		.ran = true,
 	};
 	struct why_thread *thread;
 	struct why_spell *last;
@@ -195,6 +213,8 @@ static struct ebt_error *take_run(void *arg, const struct sched_run *run)
 	if (!last || last->start != run->start || last->end != last->start)
 		return add_spell(graph, run->task, &alone);
 	last->end = run->end;
+	last->open_end = alone.open_end;
+	last->ran = true;
 	return NULL;
 }
 

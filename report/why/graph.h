@@ -38,17 +38,23 @@ struct why_spell {
 	uint64_t stop;	   /* start, where it was not seen off the CPUs */
 	uint64_t runnable; /* since when it only waited for a CPU; 0: not known, or it never was */
 	uint64_t start;
-	uint64_t end;	   /* start, where it was not seen on a CPU */
-	uint32_t waker;	   /* task id; WHY_NOBODY */
-	uint32_t node;	   /* of the graph's tree: where it stopped; 0: not known */
-	uint32_t object;   /* what it waited for: of why_graph_objects() */
-	uint16_t cpu;	   /* that it ran on, or waited for; WHY_NO_CPU: not known */
-	uint8_t reason;	   /* enum wait_reason */
-	uint8_t why : 4;   /* enum sched_why */
-	uint8_t wake : 3;  /* enum why_wake */
-	uint8_t lasts : 1; /* beyond what is known: nobody has ended it */
+	uint64_t end;	    /* start, where it was not seen on a CPU */
+	uint32_t waker;	    /* task id; WHY_NOBODY */
+	uint32_t node;	    /* of the graph's tree: where it stopped; 0: not known */
+	uint32_t object;    /* what it waited for: of why_graph_objects() */
+	uint16_t cpu;	    /* that it ran on, or waited for; WHY_NO_CPU: not known */
+	uint8_t reason : 5; /* enum wait_reason */
+	/* Where the trace begins and ends, or rows were lost: it began before that, or lasted
+	 * longer. Of the time off the CPUs; the end of the run where it ran. */
+	uint8_t open_start : 1, open_end : 1;
+	uint8_t doubtful : 1; /* rows were lost meanwhile: it may have been several */
+	uint8_t why : 4;      /* enum sched_why */
+	uint8_t wake : 2;     /* enum why_wake */
+	uint8_t ran : 1;      /* it was seen on a CPU, be it for no time */
+	uint8_t lasts : 1;    /* beyond what is known: nobody has ended it */
 };
 static_assert(sizeof(struct why_spell) == 48, "there are as many as switches");
+static_assert(WAIT_N_REASONS <= 32, "it has five bits");
 
 struct why_thread {
 	const struct ebt_task *task; /* NULL: nothing is known of this id */
