@@ -22,7 +22,7 @@ const TABS = /** @type {Place[]} */ ([
 	{ id: "overview", label: "Overview", sections: [], early: true, create: createOverview },
 	{ id: "flame", label: "Flame graph", sections: [], create: createFlame },
 	{ id: "functions", label: "Functions", sections: [], create: createFunctions },
-	{ id: "tables", label: "Tables", sections: ["tables"], create: createTables },
+	{ id: "tables", label: "Tables", sections: ["tables", "spells", "losses"], create: createTables },
 	{ id: "processes", label: "Processes", sections: [], create: createProcesses },
 ]);
 const MOMENT = /** @type {Place} */ ({

@@ -7,6 +7,7 @@ import { rangeText } from "./header.js";
 import { goToTime } from "./places.js";
 import { mergeSlices, rangeOfSlices, rowsOfTime } from "./slices.js";
 import { flattenRows, isNumber, keepRows, nestRows, sortRows, tableId, tablesOf, valueText } from "./tabledata.js";
+import { addWaits, waitRows } from "./waits.js";
 
 /** @typedef {import("./state.js").App} App */
 /** @typedef {import("./tabledata.js").Table} Table */
@@ -127,8 +128,10 @@ class TableView {
 
 		if (!range)
 			return { rows: nestRows(table, table.rows), notes: [] };
-		const within = rowsOfTime(table, range, this.app.model.to);
+		const { model } = this.app, waits = waitRows(model, table, range), within = rowsOfTime(table, range, model.to);
 
+		if (waits)
+			return { rows: waits, notes: ["Rows of the range."] };
 		if (within)
 			return { rows: within, notes: [table.left_out ?
 				"Rows of the range, of the " + count(table.rows.length) + " that the page has." : "Rows of the range."] };
@@ -141,16 +144,19 @@ class TableView {
 		if (!merged)
 			return { rows: [], notes: [el("span", null, "The range is shorter than the parts that this table has, of " +
 				duration(table.slice_ns || 0) + " each. ", snap)] };
-		return { rows: merged.rows, notes: this.rangeNotes(merged.range, range, snap) };
+		const added = addWaits(model, table, merged.rows, merged.range);
+
+		return { rows: merged.rows, notes: this.rangeNotes(merged.range, range, snap, added) };
 	}
 
 	/**
 	 * @param {import("./state.js").Range} covered @param {import("./state.js").Range} range
-	 * @param {HTMLElement} snap
+	 * @param {HTMLElement} snap @param {string[]} added columns that slices do not have
 	 */
-	rangeNotes(covered, range, snap) {
+	rangeNotes(covered, range, snap, added) {
 		const isWhole = Math.abs(covered.from - range.from) <= 1 && Math.abs(covered.to - range.to) <= 1;
-		const unknown = this.columns.filter(({ column }) => !column.merge).map(({ column }) => column.header || column.key);
+		const unknown = this.columns.filter(({ column }) => !column.merge && !added.includes(column.key))
+			.map(({ column }) => column.header || column.key);
 		/** @type {(Node | string)[]} */
 		const notes = [isWhole ? "Rows of the range." : el("span", null, "Rows of " + timeText(covered.from) + "–" +
 			timeText(covered.to) + " s: the parts of " + duration(this.table.slice_ns || 0) +

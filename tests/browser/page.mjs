@@ -6,6 +6,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { Model } from "../../report/page/model.js";
+import { gunzip } from "../../report/page/provider.js";
 
 /** @typedef {{node_modules: string, chromium: string, ebreport: string, pages: Record<string, {html: string, traces: string[]}>}} Setting */
 
@@ -69,6 +71,38 @@ export function report(trace, command, ...options) {
 /** As --from and --to take it. */
 export function window(range) {
 	return range ? ["--from", Math.round(range.from) + "ns", "--to", Math.round(range.to) + "ns"] : [];
+}
+
+// --- what a page carries, without a browser ---
+
+const ELEMENT = /<script type="[^"]*" id="([^"]*)">([^<]*)<\/script>/g;
+
+/** The models of a page, with all sections. */
+export async function modelsIn(path) {
+	const text = readFileSync(path, "utf8");
+	const elements = new Map([...text.matchAll(ELEMENT)].map((match) => [match[1], match[2]]));
+	const head = JSON.parse(elements.get("head"));
+	const provider = {
+		head: async () => head,
+		section: async (number, section) =>
+			gunzip(new Uint8Array(Buffer.from(elements.get("s-" + number + "-" + section), "base64"))),
+	};
+	const models = head.traces.map((trace, i) => new Model(trace, provider, i));
+
+	for (const model of models)
+		for (const section of Object.keys(model.head.sections))
+			await model.load(section);
+	return models;
+}
+
+/** The same sequence each time, so that a failure can be looked at: 0 to 1. */
+export function randomOf(seed) {
+	let state = seed;
+
+	return () => {
+		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+		return state / 2 ** 32;
+	};
 }
 
 // --- the browser ---

@@ -2,36 +2,14 @@
 // What pages carry is what reports say: the module that decodes sections reads them here, without a
 // browser, and sums of their rows are compared with `ebreport --json`.
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { Model } from "../../report/page/model.js";
-import { gunzip } from "../../report/page/provider.js";
 import { mergeSlices } from "../../report/page/slices.js";
 import { flattenRows, nestRows, tablesOf } from "../../report/page/tabledata.js";
 import { selectionOf, sumOf, weighingOf } from "../../report/page/weights.js";
-import { check, close, report, run, same, setting, window } from "./page.mjs";
-
-const ELEMENT = /<script type="[^"]*" id="([^"]*)">([^<]*)<\/script>/g;
+import { check, close, modelsIn, report, run, same, setting, window } from "./page.mjs";
 
 /** The models of a page, with all sections. @param {string} name of setting.pages */
 function modelsOf(name) {
 	return modelsIn(setting.pages[name].html);
-}
-
-async function modelsIn(path) {
-	const text = readFileSync(path, "utf8");
-	const elements = new Map([...text.matchAll(ELEMENT)].map((match) => [match[1], match[2]]));
-	const head = JSON.parse(elements.get("head"));
-	const provider = {
-		head: async () => head,
-		section: async (number, section) =>
-			gunzip(new Uint8Array(Buffer.from(elements.get("s-" + number + "-" + section), "base64"))),
-	};
-	const models = head.traces.map((trace, i) => new Model(trace, provider, i));
-
-	for (const model of models)
-		for (const section of Object.keys(model.head.sections))
-			await model.load(section);
-	return models;
 }
 
 function sums(rows, key, ...values) {

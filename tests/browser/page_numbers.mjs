@@ -134,6 +134,16 @@ function shownRows(page, head) {
 	}, head);
 }
 
+/** Figures of any range that do not add up, out of what threads did; true: all of the table. */
+const OF_WAITS = {
+	offcpu: true, sched: ["sleep_ns", "disk_ns", "blocked_other_ns", "run_avg_ns", "open"],
+	wall: ["runqueue_ns", "off_cpu_ns", "other_ns", "coverage_percent", "open_count"],
+};
+
+function isOfRange(command, { key, merge }) {
+	return Boolean(merge) || OF_WAITS[command] === true || Boolean(OF_WAITS[command]?.includes(key));
+}
+
 const TEXTS = { duration, u64: String, percent: (value) => percent(value, 100) };
 
 async function compareTable(page, command, range, columns, id, isEnd = false) {
@@ -146,15 +156,27 @@ async function compareTable(page, command, range, columns, id, isEnd = false) {
 	same(Object.keys(shown).sort(), rows.map((row) => String(row[id])).sort(), command + " of " + JSON.stringify(range) + ": rows");
 	for (const row of rows)
 		for (const { key, header, type, merge } of columns) {
-			const text = shown[row[id]]?.[header];
+			const text = shown[row[id]]?.[header], isKnown = isOfRange(command, { key, merge });
 
 			// Where a kernel has hidden switches, parts may differ from the whole: the page says nothing then.
-			if (!TEXTS[type] || text === undefined || (range && (!merge || (text === "–" && NAME === "recorded"))))
+			if (!TEXTS[type] || text === undefined || (range && (!isKnown || (text === "–" && NAME === "recorded"))))
 				continue;
 			same(text, row[key] === undefined ? "–" : TEXTS[type](row[key]),
 				command + " of " + JSON.stringify(range) + ": " + key + " of " + row[id]);
 			compared++;
 		}
+	return compared;
+}
+
+/** Rows of any range, to the ns, with what is said of them. */
+async function compareWaits(page, columns) {
+	let compared = 0;
+
+	for (const range of RANGES.slice(1)) {
+		compared += await compareTable(page, "offcpu", range, columns, "tid");
+		same(await page.textContent(".table-view .notes p"), "Rows of the range.", "what is said of offcpu of " + JSON.stringify(range));
+	}
+	check(compared > 40 || NAME === "recorded", "figures of offcpu of ranges that were compared: " + compared);
 	return compared;
 }
 
@@ -166,8 +188,10 @@ async function tables() {
 		const { slices, columns } = await slicesOf(page, command), n = slices.length;
 
 		await compareTable(page, command, null, columns, id);
-		if (command === "offcpu")
-			continue; // its rows do not add up: functions have time off the CPUs of any range
+		if (command === "offcpu") {
+			compared += await compareWaits(page, columns);
+			continue;
+		}
 		check(n >= 10, command + " has rows of parts of the time: " + n);
 		for (const [first, last] of [[0, 0], [n >> 2, n >> 1], [n >> 1, n - 1]])
 			compared += await compareTable(page, command, { from: slices[first].from, to: slices[last].to }, columns, id,

@@ -2,7 +2,7 @@
 // Lane by lane: what the page says that threads did at random moments is what the threads say of
 // themselves. The plan is in the setting: phases of tests/programs/timetable.c, in ns since the start
 // of the trace.
-import { check, open, run, same, setting } from "./page.mjs";
+import { check, open, randomOf, run, same, setting } from "./page.mjs";
 
 const MOMENTS = 500;
 const NEAR = 1e6; // to a change of the plan: not asked
@@ -12,16 +12,6 @@ const WAITS = {
 	timetable: ["timer", false], dozy: ["timer", false], locked: ["lock", true], reader: ["pipe", true],
 	waiter: ["lock", true], still: ["pipe", true],
 };
-
-/** The same sequence each time, so that a failure can be looked at. */
-function randomOf(seed) {
-	let state = seed;
-
-	return () => {
-		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-		return state / 2 ** 32;
-	};
-}
 
 /** Any moment of any phase; long ones are met more often. */
 function momentsOf(phases) {
