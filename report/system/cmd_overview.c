@@ -303,7 +303,8 @@ static struct ebt_error *put_other_waits(const struct overview_view *v,
 		figures.max_ns = place->max_ns > figures.max_ns ? place->max_ns : figures.max_ns;
 	}
 	sum.ns = figures.ns;
-	return figures.ns ? put_place(v, &sum) : NULL;
+	/* Only a screen has this line, and it has few: less than 1 % is worth none. */
+	return figures.ns && percent(v, figures.ns) >= 1 ? put_place(v, &sum) : NULL;
 }
 
 static struct ebt_error *put_waits(const struct overview_view *v)
