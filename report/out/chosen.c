@@ -232,6 +232,7 @@ struct ebt_error *out_choose_columns(const char *list, const struct out_table *t
 		err = choose(c, table, i);
 		c->columns[c->n - 1].flags |= OUT_HIDDEN;
 	}
+	c->all = table->columns;
 	c->table = *table;
 	c->table.columns = c->columns;
 	return err;
@@ -240,7 +241,9 @@ struct ebt_error *out_choose_columns(const char *list, const struct out_table *t
 const struct out_value *out_chosen_values(const struct out_chosen *c,
 					  const struct out_value *values)
 {
-	for (size_t i = 0; i < c->n; i++)
+	for (size_t i = 0; i < c->n; i++) {
 		c->values[i] = values[c->from[i]];
+		c->columns[i].type = c->all[c->from[i]].type;
+	}
 	return c->values;
 }

@@ -13,8 +13,9 @@
 struct out_chosen {
 	struct out_table table;
 	struct out_column *columns;
-	char **headers; /* those that were made up */
-	size_t *from;	/* by column: which one of the table's it is */
+	const struct out_column *all; /* of the table, whose types may change between rows */
+	char **headers;		      /* those that were made up */
+	size_t *from;		      /* by column: which one of the table's it is */
 	struct out_value *values;
 	size_t n;
 };
