@@ -17,7 +17,7 @@ TOLD = re.compile(r"of frames have no name|without a name")
 # Those show rows or files as they are; diff compares two traces; and mem weighs frames by memory that
 # is still in use, which none has in these rows.
 OTHERS = {"mem", "dump", "export", "info", "modules", "bundle", "scrub", "share", "cut", "merge", "extract",
-          "flame", "html", "serve", "diff", "files"}
+          "flame", "html", "serve", "diff", "files", "sql"}
 LOCKS = """\
 1000 meta key="host.name" value="h"
 2000 lock_wait cpu=0 task=300/300/1090/"a" address=0x1 duration=3000000 flags=0x22 ret=0 \

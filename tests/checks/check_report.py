@@ -29,6 +29,7 @@ RUNS = [
     ("why", ["--what-if", "cpus=3"], "rows"),
     ("info", [], "rows"),
     ("info", ["--all"], "rows"),
+    ("sql", [], "rows"),
     ("dump", [], None),
     ("dump", ["--schema"], "rows"),
     ("syscalls", [], "rows"),
@@ -82,6 +83,16 @@ RUNS = [
     ("callgraph", ["--event", "futex_wait", "--weight", "rows"], "rows"),
     ("callgraph", ["--categories", "--by", "program", "--threads"], "rows"),
 ]
+# What stands behind FILE.
+BEHIND = {"sql": ["""
+SELECT ts, tid, comm, nr AS number, syscall_name(nr, abi) AS text, pid FROM syscall JOIN (SELECT 1) ON pid > 0
+UNION ALL SELECT ts, next_tid, next_comm, cpu, NULL, next_pid FROM sched_switch WHERE ts >= 0
+UNION ALL SELECT ts, tid, comm, period, frames(kstack) || frames(ustack), pid FROM sample
+UNION ALL SELECT ts, wakee_tid, wakee_comm, waker, kind, wakee_pid FROM sched_waking WHERE wakee_pid IN (1, 300)
+UNION ALL SELECT ts, tid, comm, duration, name || message, NULL FROM mark
+UNION ALL SELECT ts, NULL, NULL, realtime, moment, 0.5 FROM clock
+UNION ALL SELECT ts, NULL, NULL, content, hex(content), NULL FROM file_data
+UNION ALL SELECT ts, NULL, NULL, NULL, key || value, NULL FROM meta ORDER BY pid, 1"""]}
 # Other outputs of commands, which have to know what columns there are, too.
 OTHERS = [
     ("block", ["--stacks"]),
@@ -190,7 +201,7 @@ def takes(ebreport, command, filters, known={}):
 
 
 def check_run(ebreport, path, command, options, key):
-    words = [command, *options, path]
+    words = [command, *options, path, *BEHIND.get(command, [])]
     what = " ".join(words)
     for form in ([], ["--json"], ["--csv"]):
         if form == ["--csv"] and key is None:
@@ -216,6 +227,8 @@ def check_strangers(ebreport, path):
     without_tables = [(command, [], None) for command in ("folded", "locks", "summary", "wall")]
     for command, options, _ in RUNS + without_tables:
         for filters in (["--pid", "4000000000"], ["--tid", "4000000000", "--comm", "*"]):
+            if command in BEHIND:
+                continue  # takes no filters
             what = f"{command} {' '.join(options + filters)} on {name}"
             done = run(ebreport, command, *options, *filters, path)
             named = " ".join(f for f in filters if f.startswith("--"))
@@ -239,7 +252,7 @@ def check_no_such_column(ebreport, path, directory):
     runs = [(command, []) for command in commands(ebreport)]
     runs += [run[:2] for run in RUNS if run[1]] + OTHERS
     for command, options in runs:
-        words = [command, *options, path]
+        words = [command, *options, path, *BEHIND.get(command, [])]
         if command == "diff":
             words.append(path)
         if re.search(r" -o\b", run(ebreport, command, "--help").stdout.decode()):
@@ -267,7 +280,7 @@ def check_damaged(ebreport, path, directory, rounds):
         with open(broken, "wb") as f:
             f.write(data[:rng.randint(1, len(data))] if rng.random() < 0.3 else data)
         command, options, _ = rng.choice(RUNS)
-        done = run(ebreport, command, *options, "--json", broken)
+        done = run(ebreport, command, *options, "--json", broken, *BEHIND.get(command, []))
         if done.returncode not in (0, 1):
             fail(f"{command} on a damaged {os.path.basename(path)}", f"status {done.returncode}")
         elif done.returncode == 0:

@@ -73,9 +73,11 @@ RUNS = {
     "files": [""],
     "io": ["", "--by process", "--peers"],
     "why": ["", "--tree", "--path", "--opportunities", "--request request", "--around request"],
+    "sql": [""],
     "scrub": ["-o {folder}/scrubbed.ebt"],
     "share": ["-o {folder}/shared.ebt"],
 }
+QUERY = "SELECT ts, comm, pid, 0.5 AS half, NULL AS missing, x'00ff' AS bytes FROM syscall ORDER BY pid, ts"
 # What writes something else, and says so.
 WITHOUT = ["export", "html", "serve", "flame", "folded", "extract", "bundle", "cut", "merge"]
 # Of what a tree's rows are found by: the tree's table.
@@ -142,7 +144,7 @@ class Json(e2e.TestCase):
         for command, runs in RUNS.items():
             for options in runs:
                 what = f"{command} {options}"
-                files = [trace, trace] if command == "diff" else [trace]
+                files = [trace, *{"diff": [trace], "sql": [QUERY]}.get(command, [])]
                 words = options.format(pid=pid, folder=self.folder).split()
                 document = json.loads(e2e.ebreport(command, "--json", *words, *files))
                 self.check(self.validator, document, what)
@@ -171,6 +173,7 @@ class Json(e2e.TestCase):
         documents = {c: json.loads(e2e.ebreport(c, "--json", *o, trace)) for c, o in
                      (("sched", []), ("syscalls", ["--trace", "--top", "5"]), ("logs", []),
                       ("procs", ["--tree", "--all"]), ("info", []))}
+        documents["sql"] = json.loads(e2e.ebreport("sql", "--json", trace, QUERY))
 
         def row(document):
             return document["rows"][0]
@@ -194,6 +197,9 @@ class Json(e2e.TestCase):
             ("procs", lambda d: [r.pop("id") for r in d["rows"]]),
             ("info", lambda d: d.update(created_realtime_ns=1)),
             ("info", lambda d: row(d).update(lost_rows="1")),
+            ("sql", lambda d: row(d).update(tid=[])),
+            ("sql", lambda d: d.update(rows={})),
+            ("sql", lambda d: d.update(unheard_of=1)),
         ]
         for number, (command, change) in enumerate(wrong):
             document = copy.deepcopy(documents[command])
