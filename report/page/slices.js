@@ -2,7 +2,7 @@
 // Rows of a range out of the rows of the slices of a table, column by column as the table says: see
 // enum out_column_flags in report/out/out.h.
 import { addSpread, averageOf, percentileOf } from "./spread.js";
-import { isNumber, nestRows, sortRows } from "./tabledata.js";
+import { columnOf, isNumber, nestRows, sortRows } from "./tabledata.js";
 
 /** @typedef {import("./state.js").Range} Range */
 /** @typedef {import("./tabledata.js").Table} Table */
@@ -22,18 +22,13 @@ function isNone(value) {
 	return value === null || value === undefined;
 }
 
-/** @param {Table} table @param {string | undefined} key */
-function placeOf(table, key) {
-	return table.columns.findIndex((column) => column.key === key);
-}
-
 /** Merges of columns that slices have values of, in the order of the columns. */
 const VALUED = new Set(["at", "last_at", ...Object.keys(MERGES)]);
 
 /** Values of the time of a peak, where that is in the later slice. @param {Table} table @param {Values} into @param {Values} values */
 function mergeMoments(table, into, values) {
 	table.columns.forEach(({ merge, of }, i) => {
-		const last = merge === "last_at", peak = last || merge === "at" ? placeOf(table, of) : -1;
+		const last = merge === "last_at", peak = last || merge === "at" ? columnOf(table, of) : -1;
 
 		if (peak < 0 || isNone(values[peak]))
 			return;
@@ -79,7 +74,7 @@ function sumOfColumns(table, keys, values) {
 	let sum = 0;
 
 	for (const key of (keys || "").split(" ")) {
-		const value = values[placeOf(table, key)];
+		const value = values[columnOf(table, key)];
 
 		sum = sum === null || isNone(value) ? null : sum + value;
 	}
@@ -100,13 +95,13 @@ function ratioOf(column, of, by) {
 const MADE = {
 	mean: (table, column, values) => column.by ?
 		ratioOf(column, sumOfColumns(table, column.of, values), sumOfColumns(table, column.by, values)) :
-		isNone(values[placeOf(table, column.of)]) ? null : averageOf(values[placeOf(table, column.of)]),
+		isNone(values[columnOf(table, column.of)]) ? null : averageOf(values[columnOf(table, column.of)]),
 	rate: (table, column, values, { ns }) =>
 		ratioOf(column, sumOfColumns(table, column.of, values), column.type === "percent" ? ns : ns / 1e9),
 	share: (table, column, values, { rows }) => table.left_out ? null : ratioOf(column, sumOfColumns(table, column.of, values),
 		rows.reduce((sum, row) => sum + (sumOfColumns(table, column.of, row.values) || 0), 0)),
 	percentile: (table, column, values) => {
-		const spread = values[placeOf(table, column.of)];
+		const spread = values[columnOf(table, column.of)];
 
 		return isNone(spread) ? null : percentileOf(spread, column.percent || 0);
 	},
@@ -136,7 +131,7 @@ export function mergeSlices(table, range) {
 	if (!slices.length)
 		return null;
 	const rows = mergeRows(table, slices);
-	const column = placeOf(table, table.sort), from = slices[0].from_ns, to = slices[slices.length - 1].to_ns;
+	const column = columnOf(table, table.sort), from = slices[0].from_ns, to = slices[slices.length - 1].to_ns;
 
 	makeColumns(table, rows, { ns: to - from, rows });
 	return {

@@ -54,6 +54,11 @@ export function tableId(table) {
 	return table.command + (table.key === "rows" ? "" : "/" + table.key);
 }
 
+/** Its place, or -1. @param {Table} table @param {string | undefined} key */
+export function columnOf(table, key) {
+	return table.columns.findIndex((column) => column.key === key);
+}
+
 /** Rows below the rows that they belong to. @param {Table} table @param {Values[]} rows @returns {Row[]} */
 export function nestRows(table, rows) {
 	/** @type {Row[]} */

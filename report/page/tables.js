@@ -6,7 +6,7 @@ import { chosenCommand, commandBox } from "./command.js";
 import { rangeText } from "./header.js";
 import { goToTime } from "./places.js";
 import { mergeSlices, rangeOfSlices, rowsOfTime } from "./slices.js";
-import { flattenRows, isNumber, keepRows, nestRows, sortRows, tableId, tablesOf, valueText } from "./tabledata.js";
+import { columnOf, flattenRows, isNumber, keepRows, nestRows, sortRows, tableId, tablesOf, valueText } from "./tabledata.js";
 import { addWaits, waitRows } from "./waits.js";
 
 /** @typedef {import("./state.js").App} App */
@@ -15,11 +15,6 @@ import { addWaits, waitRows } from "./waits.js";
 /** @typedef {import("./tabledata.js").Values} Values */
 
 const FIRST_ROWS = 200, MORE_ROWS = 1000;
-
-/** @param {Table} table @param {string} key */
-function columnOf(table, key) {
-	return table.columns.findIndex((column) => column.key === key);
-}
 
 /** The thread of a tid; ids are used again, so the process counts, and the one that ran most. @param {App} app @param {number} tid @param {number | null} pid */
 function findThread(app, tid, pid) {

@@ -5,6 +5,7 @@
 // known here: null.
 import { lowerBound } from "./model.js";
 import { spansOf } from "./spans.js";
+import { columnOf } from "./tabledata.js";
 
 /** @typedef {import("./model.js").Model} Model */
 /** @typedef {import("./spans.js").Spans} Spans */
@@ -305,7 +306,7 @@ export function addWaits(model, table, rows, range) {
 	if (!more || !all)
 		return [];
 
-	const place = (/** @type {string} */ key) => table.columns.findIndex((column) => column.key === key);
+	const place = (/** @type {string} */ key) => columnOf(table, key);
 	const threads = threadsByKey(model), keys = Object.keys(more(new Figures(), () => null)).filter((key) => place(key) >= 0);
 
 	for (const { values } of rows) {
