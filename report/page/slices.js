@@ -10,12 +10,10 @@ import { columnOf, isNumber, nestRows, sortRows } from "./tabledata.js";
 /** @typedef {import("./tabledata.js").Row} Row */
 /** @typedef {import("./tabledata.js").Values} Values */
 /** @typedef {{rows: Row[], range: Range}} Merged */
-/** @typedef {{ns: number, rows: Row[]}} Ranged the time, and all rows of it */
+/** @typedef {{ns: number, totals: (number | null)[]}} Ranged the time, and by column what shares of it are of */
 
 /** What two slices have together; the later one second. @type {Record<string, (a: any, b: any) => any>} */
-const MERGES = {
-	sum: (a, b) => a + b, max: Math.max, min: Math.min, last: (_, b) => b, spread: addSpread,
-};
+const MERGES = { sum: (a, b) => a + b, max: Math.max, min: Math.min, last: (_, b) => b };
 
 /** @param {any} value */
 function isNone(value) {
@@ -23,7 +21,7 @@ function isNone(value) {
 }
 
 /** Merges of columns that slices have values of, in the order of the columns. */
-const VALUED = new Set(["at", "last_at", ...Object.keys(MERGES)]);
+const VALUED = new Set(["at", "last_at", "spread", ...Object.keys(MERGES)]);
 
 /** Values of the time of a peak, where that is in the later slice. @param {Table} table @param {Values} into @param {Values} values */
 function mergeMoments(table, into, values) {
@@ -41,11 +39,11 @@ function mergeMoments(table, into, values) {
 function mergeValues(table, into, values) {
 	mergeMoments(table, into, values);
 	table.columns.forEach(({ merge }, i) => {
-		if (!merge || !Object.hasOwn(MERGES, merge) || isNone(values[i]))
+		if (!merge || isNone(values[i]))
 			return;
 		if (merge === "spread")
 			into[i] = addSpread(into[i], values[i]);
-		else
+		else if (Object.hasOwn(MERGES, merge))
 			into[i] = isNone(into[i]) ? values[i] : MERGES[merge](into[i], values[i]);
 	});
 }
@@ -91,15 +89,14 @@ function ratioOf(column, of, by) {
 	return of === null || by === null ? null : by > 0 ? typed(column, of / by) : null;
 }
 
-/** Columns that are made of others, which are whole by now. @type {Record<string, (table: Table, column: TableColumn, values: Values, all: Ranged) => any>} */
+/** Columns that are made of others, which are whole by now. @type {Record<string, (table: Table, column: TableColumn, values: Values, all: Ranged, i: number) => any>} */
 const MADE = {
 	mean: (table, column, values) => column.by ?
 		ratioOf(column, sumOfColumns(table, column.of, values), sumOfColumns(table, column.by, values)) :
 		isNone(values[columnOf(table, column.of)]) ? null : averageOf(values[columnOf(table, column.of)]),
 	rate: (table, column, values, { ns }) =>
 		ratioOf(column, sumOfColumns(table, column.of, values), column.type === "percent" ? ns : ns / 1e9),
-	share: (table, column, values, { rows }) => table.left_out ? null : ratioOf(column, sumOfColumns(table, column.of, values),
-		rows.reduce((sum, row) => sum + (sumOfColumns(table, column.of, row.values) || 0), 0)),
+	share: (table, column, values, { totals }, i) => ratioOf(column, sumOfColumns(table, column.of, values), totals[i]),
 	percentile: (table, column, values) => {
 		const spread = values[columnOf(table, column.of)];
 
@@ -107,11 +104,17 @@ const MADE = {
 	},
 };
 
+/** By column, what shares are of; null: it is none, or rows are missing. @param {Table} table @param {Row[]} rows */
+function totalsOf(table, rows) {
+	return table.columns.map(({ merge, of }) => merge !== "share" || table.left_out ? null :
+		rows.reduce((sum, { values }) => sum + (sumOfColumns(table, of, values) || 0), 0));
+}
+
 /** @param {Table} table @param {Row[]} rows @param {Ranged} all */
 function makeColumns(table, rows, all) {
 	for (const { values, children } of rows) {
-		const made = table.columns.map((column) => column.merge && Object.hasOwn(MADE, column.merge) ?
-			MADE[column.merge](table, column, values, all) : null);
+		const made = table.columns.map((column, i) => column.merge && Object.hasOwn(MADE, column.merge) ?
+			MADE[column.merge](table, column, values, all, i) : null);
 
 		table.columns.forEach(({ merge, percent }, i) => {
 			if (merge && Object.hasOwn(MADE, merge))
@@ -133,7 +136,7 @@ export function mergeSlices(table, range) {
 	const rows = mergeRows(table, slices);
 	const column = columnOf(table, table.sort), from = slices[0].from_ns, to = slices[slices.length - 1].to_ns;
 
-	makeColumns(table, rows, { ns: to - from, rows });
+	makeColumns(table, rows, { ns: to - from, totals: totalsOf(table, rows) });
 	return {
 		rows: column < 0 ? rows : sortRows(rows, column, isNumber(table.columns[column])),
 		range: { from, to },

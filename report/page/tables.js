@@ -13,6 +13,8 @@ import { addWaits, waitRows } from "./waits.js";
 /** @typedef {import("./tabledata.js").Table} Table */
 /** @typedef {import("./tabledata.js").Row} Row */
 /** @typedef {import("./tabledata.js").Values} Values */
+/** @typedef {import("./state.js").Range} Range */
+/** @typedef {{range: Range, waits: Row[] | null, within: Row[] | null, merged: import("./slices.js").Merged | null, added: string[]}} InRange */
 
 const FIRST_ROWS = 200, MORE_ROWS = 1000;
 
@@ -76,6 +78,8 @@ class TableView {
 		/** @type {HTMLElement[]} */
 		this.heads = [];
 		this.indented = 0;
+		/** @type {InRange | null} of the range that was shown last */
+		this.ranged = null;
 		this.notes = el("div", { class: "notes" });
 		this.body = el("tbody");
 		this.more = el("p");
@@ -117,13 +121,27 @@ class TableView {
 		this.show();
 	}
 
+	/** Rows of a range, from where the table has them. They stay while rows are searched and sorted. @param {Range} range @returns {InRange} */
+	rowsIn(range) {
+		const { table } = this, { model } = this.app;
+
+		if (this.ranged?.range === range)
+			return this.ranged;
+		const waits = waitRows(model, table, range), within = waits ? null : rowsOfTime(table, range, model.to);
+		const merged = waits || within ? null : mergeSlices(table, range);
+		const added = merged ? addWaits(model, table, merged.rows, merged.range) : [];
+
+		this.ranged = { range, waits, within, merged, added };
+		return this.ranged;
+	}
+
 	/** Rows for the range, and what has to be said of them. @returns {{rows: Row[], notes: (Node | string)[]}} */
 	rowsOfRange() {
 		const { table } = this, { store } = this.app, { range } = store.state;
 
 		if (!range)
 			return { rows: nestRows(table, table.rows), notes: [] };
-		const { model } = this.app, waits = waitRows(model, table, range), within = rowsOfTime(table, range, model.to);
+		const { waits, within, merged, added } = this.rowsIn(range);
 
 		if (waits)
 			return { rows: waits, notes: ["Rows of the range."] };
@@ -133,19 +151,17 @@ class TableView {
 		if (!table.slices)
 			return { rows: nestRows(table, table.rows), notes: ["These rows are of the whole recording: this table cannot be added up " +
 				"from parts. The command line below prints it for the range."] };
-		const merged = mergeSlices(table, range), exact = rangeOfSlices(table, range);
+		const exact = rangeOfSlices(table, range);
 		const snap = button("Choose " + rangeText(exact), () => store.set({ range: exact }), { class: "link" });
 
 		if (!merged)
 			return { rows: [], notes: [el("span", null, "The range is shorter than the parts that this table has, of " +
 				duration(table.slice_ns || 0) + " each. ", snap)] };
-		const added = addWaits(model, table, merged.rows, merged.range);
-
 		return { rows: merged.rows, notes: this.rangeNotes(merged.range, range, snap, added) };
 	}
 
 	/**
-	 * @param {import("./state.js").Range} covered @param {import("./state.js").Range} range
+	 * @param {Range} covered @param {Range} range
 	 * @param {HTMLElement} snap @param {string[]} added columns that slices do not have
 	 */
 	rangeNotes(covered, range, snap, added) {
