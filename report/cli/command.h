@@ -53,7 +53,7 @@ enum {
 	COMMAND_NO_NAMES = 1 << 10,
 	/* What it shows is not of a CPU: --cpu is refused. */
 	COMMAND_NO_CPUS = 1 << 11,
-	/* What it shows is in the order of time: --sort is refused. */
+	/* What it shows has an order of its own, as of time: --sort is refused. */
 	COMMAND_NO_SORT = 1 << 12,
 	/* It reads what there is of all machines of a file, and not of each on its own. */
 	COMMAND_ALL_HOSTS = 1 << 13,

@@ -132,7 +132,7 @@ static const char *why_not(unsigned int flags)
 	if (flags & COMMAND_NO_CPUS)
 		return "is not of single CPUs";
 	if (flags & COMMAND_NO_SORT)
-		return "is in order of time";
+		return "has an order of its own";
 	if (flags & COMMAND_ALL_HOSTS)
 		return "takes all machines";
 	return "does not show what happened in some time";
