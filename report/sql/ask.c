@@ -280,31 +280,19 @@ static struct ebt_error *open_traces(const struct report *report, struct sql_tra
 	return err;
 }
 
+static struct ebt_error *add_warning(void *arg, const char *sentence)
+{
+	return trace_warn(arg, "%s", sentence);
+}
+
 /* Of the first trace it is said anyway. */
 static struct ebt_error *warn_of_others(const struct asker *asker, const struct sql_traces *traces)
 {
 	const struct sql_source *source = sql_traces_first(traces);
 	struct ebt_error *err = NULL;
 
-	while (!err && (source = source->next)) {
-		const struct ebt_damage *damage;
-		uint64_t total;
-		size_t n;
-
-		damage = ebt_reader_damage(source->reader, &n, &total);
-		if (n)
-			err = trace_warn(asker->report->trace,
-					 "%s: %" PRIu64 " part%s of the file could not be read; "
-					 "the first is at offset %" PRIu64 ": %s",
-					 source->name, total, text_plural(total, "", "s"),
-					 damage[0].offset,
-					 damage[0].what ? damage[0].what : "damaged");
-		if (!err && !ebt_reader_info(source->reader)->complete)
-			err = trace_warn(asker->report->trace,
-					 "%s: the file has no end: its recorder was killed or it "
-					 "was cut",
-					 source->name);
-	}
+	while (!err && (source = source->next))
+		err = sql_source_damage(source, add_warning, asker->report->trace);
 	return err;
 }
 

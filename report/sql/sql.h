@@ -19,7 +19,8 @@ struct sql_traces;
 
 /* The tables are in the database as long as it is open, and go with it. */
 struct ebt_error *sql_traces_create(sqlite3 *db, struct sql_traces **ret);
-/* One more. Tables that only its file knows come with the first trace that has them. */
+/* One more; of a file of several machines each. Tables that only its file knows come with the first
+ * trace that has them. */
 struct ebt_error *sql_traces_open(struct sql_traces *traces, const char *path);
 /* The same of a trace that is open, which must outlive the database. find_sym() gives its
  * symbolizer when that is first needed. */
@@ -29,8 +30,12 @@ typedef struct ebt_error *sql_find_sym_fn(void *arg, struct sym **ret);
 struct ebt_error *sql_traces_add(struct sql_traces *traces, struct ebt_reader *reader,
 				 sql_find_sym_fn *find_sym, void *arg);
 
-/* The virtual table of an event kind; see table.c. */
+/* What could not be read so far of a trace that was opened here, a sentence each. */
+typedef struct ebt_error *sql_tell_fn(void *arg, const char *sentence);
 struct sql_source;
+struct ebt_error *sql_source_damage(const struct sql_source *source, sql_tell_fn *tell, void *arg);
+
+/* The virtual table of an event kind; see table.c. */
 struct ebt_table;
 struct ebt_error *sql_table_create(sqlite3 *db, const struct sql_traces *traces,
 				   const struct ebt_table *table);

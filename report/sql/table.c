@@ -58,8 +58,9 @@ enum sql_plan {
 	PLAN_UNTIL = 1 << 3, /* ts <= */
 	PLAN_AT = 1 << 4,    /* ts = */
 	PLAN_PID = 1 << 5,
+	PLAN_ORDERED = 1 << 6, /* has no argument: rows are to come in the order of ts */
 };
-#define N_PLANS 6
+#define N_PLANS 6 /* with an argument */
 
 static const char *const plan_texts[N_PLANS] = {
 	"ts>=?", "ts>?", "ts<?", "ts<=?", "ts=?", "pid=?"
@@ -298,10 +299,9 @@ static char *plan_text(int plan, uint64_t fields)
 static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	const struct sql_module *module = ((struct sql_table *)base)->module;
-	const int plan = choose(info, module);
+	int plan = choose(info, module);
 	double rows = (double)module->rows + 1;
 
-	info->idxNum = plan;
 	info->idxStr = plan_text(plan, used_fields(module, info->colUsed));
 	info->needToFreeIdxStr = 1;
 	if (!info->idxStr)
@@ -318,8 +318,11 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	info->estimatedCost = rows + 100;
 	/* A trace is in order of time, and the next one begins anew. */
 	if (info->nOrderBy == 1 && !info->aOrderBy[0].desc && info->aOrderBy[0].iColumn == 0 &&
-	    !sql_traces_first(module->traces)->next)
+	    !sql_traces_first(module->traces)->next) {
 		info->orderByConsumed = 1;
+		plan |= PLAN_ORDERED;
+	}
+	info->idxNum = plan;
 	return SQLITE_OK;
 }
 
@@ -446,6 +449,9 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
 	ebt_cursor_destroy(cursor->cursor);
 	cursor->cursor = NULL;
 	cursor->source = sql_traces_first(module_of(cursor)->traces);
+	/* Prepared for one trace, and there are more now: SQLite prepares it again. */
+	if (plan & PLAN_ORDERED && cursor->source->next)
+		return SQLITE_SCHEMA;
 	cursor->rowid = 0;
 	cursor->from = -(__int128)UINT64_MAX;
 	cursor->to = (__int128)UINT64_MAX + 1;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The traces of a database; see sql.h. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/read/reader.h"
+#include "report/base/text.h"
 #include "report/sql/source.h"
 #include "report/sql/sql.h"
 #include "report/sql/stacks.h"
@@ -101,16 +103,19 @@ static struct ebt_error *add(struct sql_traces *traces, struct ebt_reader *reade
 {
 	const struct ebt_reader_info *info = ebt_reader_info(reader);
 	const char *slash = strrchr(info->path, '/');
+	const char *name = slash ? slash + 1 : info->path;
 	struct sql_source *source = calloc(1, sizeof(*source));
+	struct ebt_error *err;
 
 	if (!source)
 		return &ebt_enomem;
 	source->reader = reader;
-	source->name = strdup(slash ? slash + 1 : info->path);
+	err = info->n_hosts ? ebt_format(&source->name, "%s:%" PRIu32, name, info->host)
+			    : ebt_format(&source->name, "%s", name);
 	source->start_ns = info->start_ns;
 	*traces->end = *ret = source;
 	traces->end = &source->next;
-	return source->name ? make_tables(traces, reader) : &ebt_enomem;
+	return err ?: make_tables(traces, reader);
 }
 
 struct ebt_error *sql_traces_add(struct sql_traces *traces, struct ebt_reader *reader,
@@ -136,18 +141,61 @@ struct ebt_error *sql_source_sym(struct sql_source *source)
 			     : source->find_sym(source->arg, &source->sym);
 }
 
-struct ebt_error *sql_traces_open(struct sql_traces *traces, const char *path)
+/* *ret_n: of how many machines the file is; 0: it is of one. */
+static struct ebt_error *open_host(struct sql_traces *traces, const char *path, size_t host,
+				   size_t *ret_n)
 {
+	const struct ebt_reader_info *info;
 	struct sql_source *source = NULL;
 	struct ebt_reader *reader;
 	struct ebt_error *err = ebt_reader_open(path, &reader);
 
+	*ret_n = 0;
 	if (err)
 		return err;
-	err = add(traces, reader, &source);
+	info = ebt_reader_info(reader);
+	*ret_n = info->n_hosts;
+	if (host) /* the first is read by itself */
+		err = ebt_reader_choose_host(reader, info->hosts[host]);
+	err = err ?: add(traces, reader, &source);
 	if (source)
 		source->owned = true;
 	else
 		ebt_reader_close(reader);
 	return err;
+}
+
+struct ebt_error *sql_traces_open(struct sql_traces *traces, const char *path)
+{
+	size_t n, again;
+	struct ebt_error *err = open_host(traces, path, 0, &n);
+
+	for (size_t i = 1; !err && i < n; i++)
+		err = open_host(traces, path, i, &again);
+	return err;
+}
+
+struct ebt_error *sql_source_damage(const struct sql_source *source, sql_tell_fn *tell, void *arg)
+{
+	_cleanup_text_ struct text text = TEXT_INIT;
+	const struct ebt_damage *damage;
+	struct ebt_error *err = NULL;
+	uint64_t total;
+	size_t n;
+
+	damage = ebt_reader_damage(source->reader, &n, &total);
+	if (n) {
+		text_printf(&text,
+			    "%s: %" PRIu64 " part%s of the file could not be read; the first is at "
+			    "offset %" PRIu64 ": %s",
+			    source->name, total, text_plural(total, "", "s"), damage[0].offset,
+			    damage[0].what ? damage[0].what : "damaged");
+		err = text_error(&text) ?: tell(arg, text_get(&text));
+	}
+	if (err || ebt_reader_info(source->reader)->complete)
+		return err;
+	text_clear(&text);
+	text_printf(&text, "%s: the file has no end: its recorder was killed or it was cut",
+		    source->name);
+	return text_error(&text) ?: tell(arg, text_get(&text));
 }

@@ -28,6 +28,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import traces  # noqa: E402, pylint: disable=wrong-import-position
 
 HUGE = 1 << 63
+MACHINES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../fixtures/v1.0-machines.ebt")
 failures = 0
 
 
@@ -430,12 +431,42 @@ class Checker:
             asked = Asked("sqlite3", ":memory:", script=f".load {self.extension[:-3]}\n{script}\n")
             if told not in asked.told:
                 fail(script, f"status {asked.status}, {asked.told}")
-        # A statement that was prepared for one trace, and one more comes: rows stay in order.
+        # One more trace comes.
         asked = Asked("sqlite3", ":memory:", script=f".load {self.extension[:-3]}\nSELECT ebt_open('{files[0]}');\n"
                       f"SELECT count(*) FROM syscall;\nSELECT ebt_open('{files[-1]}');\nSELECT count(*) FROM syscall;\n")
         first, second = asked.lines()[1::2]
         wanted = [self.sql(file, "SELECT count(*) FROM syscall").lines()[0] for file in (files[0], files[-1])]
         equal("a second trace", [int(first), int(second)], [int(wanted[0]), int(wanted[0]) + int(wanted[1])])
+
+    AGAIN = """
+import sqlite3, sys
+db = sqlite3.connect(":memory:")
+db.enable_load_extension(True)
+db.load_extension(sys.argv[1])
+for path in sys.argv[2:]:
+    db.execute("SELECT ebt_open(?)", (path,)).fetchall()
+    print([row[0] for row in db.execute("SELECT ts FROM syscall ORDER BY ts")])
+"""
+
+    def check_prepared(self, *files):
+        """A statement that was prepared for one trace, and one more comes: rows are in order. Python keeps it."""
+        if not self.extension:
+            return
+        asked = Asked("/usr/bin/python3", "-c", self.AGAIN, self.extension[:-3], *files)
+        for n, line in enumerate(asked.lines(), 1):
+            times = [int(line) for line in self.sql(*files[:n], "SELECT ts FROM syscall").lines()]
+            equal(f"{n} traces by ts", json.loads(line), sorted(times))
+
+    def check_machines(self, trace, merged):
+        """Each machine of a file is a trace of its own, wherever the file stands."""
+        question = "SELECT trace, count(*) FROM syscall GROUP BY 1"
+        names = [f"{os.path.basename(merged)}:{number}" for number in (1, 2)]
+        alone = [self.sql("--host", str(number), merged, question).lines() for number in (1, 2)]
+        equal("machines", [[line.split("|")[0] for line in lines] for lines in alone], [[name] for name in names])
+        equal("a second file of machines", self.sql(trace, merged, question).lines()[:2], sum(alone, []))
+        if self.extension:
+            asked = Asked("sqlite3", ":memory:", script=f".load {self.extension[:-3]}\nSELECT ebt_open('{merged}');\n{question};\n")
+            equal("machines in sqlite3", asked.lines()[1:], sum(alone, []))
 
     # --- what goes wrong ---
 
@@ -497,6 +528,12 @@ class Checker:
             equal("a cut one behind a whole one", asked.lines(), [str(whole + rows)])
             if "cut.ebt: the file has no end" not in asked.told:
                 fail(f"cut at {share}, second", asked.told)
+            if self.extension:
+                asked = Asked("sqlite3", ":memory:", script=f".load {self.extension[:-3]}\nSELECT ebt_open('{trace}');\n"
+                              f"SELECT ebt_damage();\nSELECT ebt_open('{cut}');\nSELECT ebt_damage();\n")
+                equal("damage of a whole file", asked.lines()[1], "")
+                equal("damage of a cut one", asked.lines()[-1],
+                      "cut.ebt: the file has no end: its recorder was killed or it was cut")
         # In the middle, a byte that is another: the chunk is passed over, and that is said.
         middle = bytearray(data)
         for at in range(len(data) // 2, len(data) // 2 + 64):
@@ -571,6 +608,8 @@ def main():
         checker.check_outputs(made["work"])
         checker.check_extension(made["work"])
         checker.check_extension(made["work"], made["other"])
+        checker.check_prepared(made["work"], made["other"])
+        checker.check_machines(made["work"], MACHINES)
         checker.check_errors(made["work"])
         checker.check_lost(made["lossy"])
         checker.check_cut(made["work"])
