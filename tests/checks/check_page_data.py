@@ -22,6 +22,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+from failed import fail, status  # noqa: E402
 from page_file import Page  # noqa: E402
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../browser"))
@@ -36,14 +37,6 @@ MOST_LINES = 12  # sentences of a page
 # With a path, part of which is told by none of these, and where several have the CPU that it waits for.
 MADE = {"work": traces.work, "lossy": traces.lossy,
         "markup": lambda: traces.hostile("markup"), "bytes": lambda: traces.hostile("bytes")}
-
-failures = 0
-
-
-def fail(what, text):
-    global failures
-    failures += 1
-    print(f"{what}: {text}", file=sys.stderr)
 
 
 def run(ebreport, *words):
@@ -428,7 +421,7 @@ def main():
                 check_damaged(ebreport, path, out, 40)
     if told < 50 or shared < 50:
         fail("why", f"{told} sentences and {shared} shares are too few")
-    return 1 if failures else 0
+    return status()
 
 
 if __name__ == "__main__":

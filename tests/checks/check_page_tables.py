@@ -23,6 +23,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+from failed import fail, status  # noqa: E402
 from page_file import Page  # noqa: E402
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../browser"))
@@ -37,15 +38,6 @@ SLICED = {("syscalls", "rows"), ("block", "rows"), ("net", "rows"), ("net", "int
           ("marks --summary", "rows"),
           # Rows of one thing each.
           ("marks", "rows"), ("logs", "rows"), ("procs", "rows"), ("net", "connections"), ("oom", "rows")}
-
-failures = 0
-
-
-def fail(what, text):
-    global failures
-    failures += 1
-    if failures < 40:
-        print(f"{what}: {text}", file=sys.stderr)
 
 
 # --- traces ---
@@ -432,7 +424,7 @@ def main():
                 text, path = path, os.path.join(directory, os.path.basename(path)[:-4] + ".ebt")
                 subprocess.run([ebtgen, text, path], check=True)
             check(ebreport, path, directory, rng)
-    return 1 if failures else 0
+    return status()
 
 
 if __name__ == "__main__":

@@ -19,6 +19,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+from failed import fail, status  # noqa: E402
+
 # command, options, name of the JSON array that CSV shows (None: no tables)
 RUNS = [
     ("overview", [], "rows"),
@@ -108,14 +111,6 @@ FILTERS = [
     [], ["--pid", "300"], ["--comm", "<*"], ["--cpu", "0-1"], ["--from", "1us"], ["--to", "50%"],
     ["--top", "1"],
 ]
-
-failures = 0
-
-
-def fail(what, text):
-    global failures
-    failures += 1
-    print(f"{what}: {text}", file=sys.stderr)
 
 
 def run(ebreport, *words):
@@ -301,7 +296,7 @@ def main():
             check_strangers(ebreport, path)
             check_no_such_column(ebreport, path, directory)
             check_damaged(ebreport, path, directory, 60)
-    return 1 if failures else 0
+    return status()
 
 
 if __name__ == "__main__":

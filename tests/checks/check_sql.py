@@ -24,19 +24,13 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+from failed import fail, status  # noqa: E402, pylint: disable=wrong-import-position
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../browser"))
 import traces  # noqa: E402, pylint: disable=wrong-import-position
 
 HUGE = 1 << 63
 MACHINES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../fixtures/v1.0-machines.ebt")
-failures = 0
-
-
-def fail(what, text):
-    global failures
-    failures += 1
-    if failures < 40:
-        print(f"{what}: {text}", file=sys.stderr)
 
 
 def equal(what, got, wanted):
@@ -613,7 +607,7 @@ def main():
         checker.check_errors(made["work"])
         checker.check_lost(made["lossy"])
         checker.check_cut(made["work"])
-    return 1 if failures else 0
+    return status()
 
 
 if __name__ == "__main__":
