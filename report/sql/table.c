@@ -116,8 +116,8 @@ static struct ebt_error *add_task(struct sql_module *module, uint8_t i, const ch
 		if (!strcmp(name, "task"))
 			*prefix = '\0';
 		snprintf(full, sizeof(full), "%s%s", prefix, parts[k].name);
-		while (ebt_field_by_name(module->table, full) >=
-		       0) { /* no name is as long as these */
+		while (ebt_field_by_name(module->table, full) >= 0) {
+			/* This ends: no name of a field is as long as these get. */
 			snprintf(prefix + strlen(prefix), sizeof(prefix) - strlen(prefix), "task_");
 			snprintf(full, sizeof(full), "%s%s", prefix, parts[k].name);
 		}
