@@ -25,7 +25,7 @@
 #include "symbolize/spaces/addrspace.h"
 #include "symbolize/variable.h"
 
-/* Addresses that are remembered (64 bytes each). With more, all are forgotten: the frames are
+/* Addresses that are remembered (72 bytes each). With more, all are forgotten: the frames are
  * still known by their place in the file. */
 #define MAX_RESOLVED (2u << 20)
 
@@ -305,7 +305,7 @@ static struct ebt_error *keep_frames(struct sym *sym, const struct sym_frame *fr
 	if (err)
 		return err;
 	memcpy(memory, frames, n * sizeof(*frames));
-	*ret = (struct sym_frames){ memory, n };
+	*ret = (struct sym_frames){ memory, n, 0 };
 	return NULL;
 }
 
@@ -437,6 +437,7 @@ static struct ebt_error *name_place(struct sym *sym, const struct module_address
 	if (err)
 		return err;
 	place->bundled = hit.n;
+	place->address = place->offset;
 	if (hit.n)
 		return name_by_bundle(sym, &hit, place);
 	err = name_by_files(sym, where, &hit, place);
@@ -470,6 +471,7 @@ static struct ebt_error *find_place(struct sym *sym, uint32_t object,
 	err = name_place(sym, where, place);
 	if (err)
 		return err;
+	place->frames.address = place->address;
 	err = ebt_map_insert(&sym->by_place, hash, sym->n_places);
 	if (err)
 		return err;
@@ -482,9 +484,11 @@ static struct ebt_error *keep_unnamed(struct sym *sym, enum sym_kind kind, enum 
 				      const char *object, struct resolved *resolved)
 {
 	struct sym_frame frame;
-	struct ebt_error *err = unnamed(sym, kind, reason, NULL, object, resolved->address, &frame);
+	struct ebt_error *err = unnamed(sym, kind, reason, NULL, object, resolved->address, &frame)
+					?: keep_frames(sym, &frame, 1, &resolved->frames);
 
-	return err ? err : keep_frames(sym, &frame, 1, &resolved->frames);
+	resolved->frames.address = resolved->address;
+	return err;
 }
 
 /* What the process itself says about code that no file names. */
@@ -506,8 +510,9 @@ static struct ebt_error *resolve_generated(struct sym *sym, uint64_t inside, uin
 	if (!hit.name)
 		return NULL;
 	*ret_found = true;
-	err = jit_name(&sym->funcs, &hit, &frame);
-	return err ? err : keep_frames(sym, &frame, 1, &resolved->frames);
+	err = jit_name(&sym->funcs, &hit, &frame) ?: keep_frames(sym, &frame, 1, &resolved->frames);
+	resolved->frames.address = resolved->address;
+	return err;
 }
 
 static struct ebt_error *resolve_user(struct sym *sym, uint64_t time, struct resolved *resolved)
@@ -577,8 +582,10 @@ static struct ebt_error *resolve_kernel(struct sym *sym, uint64_t time, struct r
 		object.kind = SYM_MODULE;
 	from.name = hit.name;
 	from.name_len = hit.name_len;
-	err = name_frame(sym, &object, &from, &frame);
-	return err ? err : keep_frames(sym, &frame, 1, &resolved->frames);
+	err = name_frame(sym, &object, &from, &frame)
+		      ?: keep_frames(sym, &frame, 1, &resolved->frames);
+	resolved->frames.address = resolved->address;
+	return err;
 }
 
 static struct ebt_error *resolve_python(struct sym *sym, struct resolved *resolved)

@@ -56,6 +56,11 @@ uint64_t options_u64(const struct options *options, const char *name, uint64_t o
 	return value->set ? value->u64 : otherwise;
 }
 
+void options_keep(struct options *options, const char *name, const char *value)
+{
+	*own(options, name) = (struct option_value){ .set = true, .string = value };
+}
+
 static void *place_own(void *to, const struct option_def *def)
 {
 	struct options *options = to;

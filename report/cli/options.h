@@ -72,6 +72,9 @@ struct options {
 	bool wide;	     /* all columns, however narrow the terminal */
 	bool no_color, no_pager;
 	bool force; /* replace what is there, whatever it is */
+	/* COMMAND_ALL_ROWS and COMMAND_LIVE do not count: the output is of the recording's own
+	 * time, and takes all of it. */
+	bool recorded_time;
 
 	struct option_strings debug_dirs, roots;
 	const char *sysroot;
@@ -101,6 +104,9 @@ struct ebt_error *options_of(const struct options *options, const struct command
 bool options_flag(const struct options *options, const char *name);
 const char *options_string(const struct options *options, const char *name); /* NULL: not given */
 uint64_t options_u64(const struct options *options, const char *name, uint64_t otherwise);
+
+/* Gives an option of the command's own, whose apply() decides on it, this value. */
+void options_keep(struct options *options, const char *name, const char *value);
 
 /* A time as --from has it: 5s, 500ms, 20%. to: struct option_time */
 struct ebt_error *option_time(void *to, const char *text);

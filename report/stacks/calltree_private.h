@@ -47,6 +47,7 @@ struct calltree {
 	struct ebt_arena arena;	 /* their names */
 	uint32_t *by_sym;	 /* funcs by sym_func.id */
 	size_t n_by_sym;
+	struct ebt_map places; /* funcs by sym_func.id, line and address */
 
 	struct cached *cache;
 	struct path path;

@@ -103,21 +103,49 @@ static enum calltree_kind kind_of(const struct sym_func *func)
 	return CALLTREE_UNRESOLVED;
 }
 
+static struct calltree_func func_of(const struct sym_func *sym)
+{
+	return (struct calltree_func){
+		.name = sym->name,
+		.object = sym->object,
+		.kind = kind_of(sym),
+		.reason = sym->reason,
+		.sym = sym,
+	};
+}
+
+/* One for each place. */
+static struct ebt_error *place_to_func(struct calltree *tree, const struct sym_frame *frame,
+				       uint64_t address, uint32_t *ret)
+{
+	const uint64_t hash = ebt_hash_u64(ebt_hash_u64(0, address),
+					   (uint64_t)frame->func->id << 32 | frame->line);
+	struct calltree_func func = func_of(frame->func);
+	struct ebt_error *err;
+
+	*ret = ebt_map_search(&tree->places, hash, i,
+			      tree->funcs[i].sym == frame->func &&
+				      tree->funcs[i].address == address &&
+				      tree->funcs[i].line == frame->line &&
+				      tree->funcs[i].file == frame->file);
+	if (*ret != EBT_MAP_NONE)
+		return NULL;
+	func.file = frame->file;
+	func.line = frame->line;
+	func.address = address;
+	err = add_func(tree, &func, ret);
+	return err ? err : ebt_map_insert(&tree->places, hash, *ret);
+}
+
 static struct ebt_error *sym_to_func(struct calltree *tree, const struct sym_func *sym,
 				     uint32_t *ret)
 {
+	const struct calltree_func func = func_of(sym);
 	struct ebt_error *err;
 
 	err = ebt_array_reserve_zeroed(&tree->by_sym, sym->id, &tree->n_by_sym);
 	if (!err && !tree->by_sym[sym->id])
-		err = add_func(tree,
-			       &(struct calltree_func){
-				       .name = sym->name,
-				       .object = sym->object,
-				       .kind = kind_of(sym),
-				       .reason = sym->reason,
-			       },
-			       &tree->by_sym[sym->id]);
+		err = add_func(tree, &func, &tree->by_sym[sym->id]);
 	if (!err)
 		*ret = tree->by_sym[sym->id];
 	return err;
@@ -271,7 +299,8 @@ static struct ebt_error *place_address(struct calltree *tree, const struct callt
 		const struct sym_frame *frame = &frames.frames[k];
 		uint32_t func;
 
-		err = sym_to_func(tree, frame->func, &func)
+		err = (tree->options.places ? place_to_func(tree, frame, frames.address, &func)
+					    : sym_to_func(tree, frame->func, &func))
 			      ?: calltree_child(tree, *node, func, frame->inlined, node);
 		if (err)
 			return err;
@@ -524,6 +553,7 @@ void calltree_destroy(struct calltree *tree)
 		free(tree->funcs);
 	ebt_arena_deinit(&tree->arena);
 	ebt_map_deinit(&tree->names);
+	ebt_map_deinit(&tree->places);
 	free(tree->by_sym);
 	free(tree->nodes);
 	ebt_map_deinit(&tree->children);

@@ -46,6 +46,11 @@ struct calltree_func {
 	const char *object;	 /* path, "[kernel]" …, or "" */
 	enum calltree_kind kind; /* of a call that is not inlined */
 	enum sym_reason reason;
+	const struct sym_func *sym; /* NULL: it is no function */
+	/* With calltree_options.places; else 0. */
+	const char *file; /* NULL: not known */
+	uint32_t line;
+	uint64_t address; /* see sym_frames */
 };
 
 /* 64 bytes, so that the part that placing a stack touches is in one cache line. */
@@ -83,6 +88,9 @@ struct calltree_options {
 	bool threads;
 	struct ebt_str (*thread_name)(const void *arg, const struct ebt_task *task); /* or NULL */
 	const void *thread_arg;
+	/* A function is as often among the functions as there are places where it was, so that each
+	 * has an address and a line. */
+	bool places;
 };
 
 /* The sym must outlive the tree. */

@@ -82,8 +82,9 @@ static bool can_be_live(const struct options *options)
 {
 	struct stat st;
 
-	if (!(options->command->flags & COMMAND_LIVE) || options_flag(options, "symbols") ||
-	    options->from.set || options->to.set || options->host)
+	if (!(options->command->flags & COMMAND_LIVE) || options->recorded_time ||
+	    options_flag(options, "symbols") || options->from.set || options->to.set ||
+	    options->host)
 		return false;
 	if (strcmp(options->file, "-") == 0)
 		return !fstat(STDIN_FILENO, &st) && !S_ISREG(st.st_mode);
@@ -98,7 +99,8 @@ static bool window_ends(const struct ebt_reader_info *info)
 /* Rows as they are, and copies of all of them: also those from outside the recording's own time. */
 static bool is_whole(const struct options *options)
 {
-	return options->command->flags & (COMMAND_COPY | COMMAND_ALL_ROWS);
+	return options->command->flags & COMMAND_COPY ||
+	       (options->command->flags & COMMAND_ALL_ROWS && !options->recorded_time);
 }
 
 static void set_window(struct trace *trace, uint64_t from, uint64_t to, unsigned int place)

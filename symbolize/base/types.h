@@ -60,6 +60,10 @@ struct sym_frame {
 struct sym_frames {
 	const struct sym_frame *frames;
 	size_t n;
+	/* Where that is in its file: as the file is linked, or the offset where that is not known.
+	 * Of the kernel, and of what is in no file, the address itself; of an interpreter's
+	 * function 0. */
+	uint64_t address;
 };
 
 /* What is being fetched from servers. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stretches of a file that could not be read, placed in time: `export` tells of each where its rows
  * would have been. */
-#ifndef REPORT_SHARE_EXPORT_GAPS_H
-#define REPORT_SHARE_EXPORT_GAPS_H
+#ifndef REPORT_EXPORT_GAPS_H
+#define REPORT_EXPORT_GAPS_H
 
 #include <stdbool.h>
 #include <stdint.h>

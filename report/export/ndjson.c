@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `ebreport export`: rows as lines of JSON, with what is missing between them. docs/EXPORT.md. */
+/* Rows as lines of JSON, with what is missing between them. docs/EXPORT.md. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/base/cleanup.h"
-#include "report/cli/command.h"
-#include "report/out/out.h"
+#include "report/export/export.h"
+#include "report/export/gaps.h"
 #include "report/share/dump.h"
-#include "report/share/export_gaps.h"
 #include "symbolize/symbolize.h"
 
 #define FORMAT_NAME    "ebt-ndjson"
@@ -472,14 +471,11 @@ static struct ebt_error *put_all(struct exporter *e)
 	return err ? err : put_counted(e);
 }
 
-/* --- the command --- */
-
 static struct ebt_error *prepare(struct exporter *e)
 {
 	const struct options *o = e->report->options;
 	struct ebt_error *err;
 
-	e->f = out_file(e->report->out);
 	e->batch = e->left = options_u64(o, "batch", BATCH);
 	if (!e->batch)
 		return ebt_error_create(EBT_ERR_INVALID, "--batch: a batch has at least 1 row");
@@ -499,9 +495,10 @@ static struct ebt_error *prepare(struct exporter *e)
 	return e->told && e->noted ? NULL : &ebt_enomem;
 }
 
-static struct ebt_error *run_export(struct report *report)
+struct ebt_error *export_ndjson(struct export *export)
 {
-	__attribute__((cleanup(export_deinit))) struct exporter e = { .report = report };
+	__attribute__((cleanup(export_deinit))) struct exporter e = { .report = export->report,
+								      .f = export->f };
 	struct ebt_error *err = prepare(&e);
 
 	if (err)
@@ -512,36 +509,3 @@ static struct ebt_error *run_export(struct report *report)
 	put_end(&e, err);
 	return err;
 }
-
-static const struct option_def export_options[] = {
-	{ "table", OPTION_STRING, "NAME,…", "only these tables" },
-	{ "symbols", OPTION_FLAG, NULL, "names of the functions of stacks beside their addresses" },
-	{ "batch", OPTION_U64, "N", "after every N rows a line with sums (default: 10000)" },
-	{ 0 },
-};
-
-const struct command command_export = {
-	.name = "export",
-	.fn = run_export,
-	.flags = COMMAND_NO_TABLES | COMMAND_NO_INTERVALS | COMMAND_LIVE | COMMAND_ALL_ROWS,
-	.summary = "rows as lines of JSON (NDJSON), with what is missing",
-	.elsewhere = "script",
-	.help = "One JSON object a line, docs/EXPORT.md: a header, for each table its columns, and "
-		"its rows,\n"
-		"merged in order of time as in dump. seq counts the lines without a hole, so that "
-		"a receiver\n"
-		"sees one that is missing. Lines of kind `lost` stand where rows are missing that "
-		"happened: how\n"
-		"many, from when to when, and why. The last line has the sums, and says whether "
-		"the file was\n"
-		"whole; without it the export was cut.\n"
-		"\n"
-		"From a pipe, rows come while they are being recorded, about two seconds late, "
-		"unless names or\n"
-		"times (--symbols, --from, --to) need the whole.\n"
-		"\n"
-		"  ebreport export t.ebt | jq 'select(.table == \"syscall\") | .values'\n"
-		"  ebreport export --table sample --symbols --comm nginx -o nginx.ndjson t.ebt\n"
-		"  ebrec -o - -p 1234 | ebreport export - | collector\n",
-	.options = export_options,
-};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Damage placed in time; see export_gaps.h. */
-#include "report/share/export_gaps.h"
+/* Damage placed in time; see gaps.h. */
+#include "report/export/gaps.h"
 
 /* Rows of a chunk that was there, or what lies between those before and behind the stretch. */
 static void place(const struct ebt_reader *reader, struct export_gap *gap)

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A trace in the formats of other programs. A format is one file of this room and one line of
+ * formats[] in cmd_export.c; it reads the trace through the functions here, through
+ * report/events/events.h, or rows by themselves, and writes to export.f.
+ *
+ * Files are for one trace and one machine. Memory is bounded by what is there once (functions,
+ * stacks, threads, names), not by the number of rows: a format writes as it reads, or puts what it
+ * has to sort by thread into a spool (spool.h).
+ */
+#ifndef REPORT_EXPORT_EXPORT_H
+#define REPORT_EXPORT_EXPORT_H
+
+#include <stdio.h>
+
+#include "report/base/names.h"
+#include "report/cli/command.h"
+#include "report/sched/model_sched.h"
+#include "report/stacks/model_calltree.h"
+#include "report/trace/trace.h"
+
+#define EXPORT_MOST_LEFT_OUT 16
+
+/* Tables whose rows export_samples() and export_intervals() give. */
+#define EXPORT_SAMPLE_TABLES EBT_T_sample
+#define EXPORT_INTERVAL_TABLES \
+	EBT_T_sched_switch, EBT_T_sched_waking, EBT_T_offcpu_stack, EBT_T_thread_stack
+
+struct export
+{
+	struct report *report;
+	struct trace *trace;
+	const struct names *names;
+	FILE *f;
+	uint64_t start_ns; /* of the trace */
+	/* Stacks of all tables: a func is a function at one place (calltree_options.places), and no
+	 * node is for a process or thread. Made by export_stacks(). */
+	struct calltree *tree;
+	struct export_left_out {
+		const char *what;
+		uint64_t n;
+	} left_out[EXPORT_MOST_LEFT_OUT];
+	size_t n_left_out;
+	const uint16_t *held; /* see export_holds() */
+};
+
+struct export_format {
+	const char *name; /* of --to */
+	bool text;	  /* may be shown on a terminal */
+	bool rows;	  /* it has rows as they are, those from before and behind, too */
+	struct ebt_error *(*write)(struct export *e);
+};
+
+/* Makes e->tree where it is not there yet, and looks the addresses of a table up (prepare_names()).
+ */
+struct ebt_error *export_stacks(struct export *e, uint16_t table);
+
+/* The format has these tables of events, ends with 0: the user is told of others that have rows.
+ * They stay with the caller. */
+void export_holds(struct export *e, const uint16_t *tables);
+/* Nor has it n of these, of tables that it has: "names of more than 2 MiB"; a literal. */
+void export_leave_out(struct export *e, const char *what, uint64_t n);
+
+/* --- samples of CPUs --- */
+
+struct export_sample {
+	uint64_t time, ns;	     /* ns: the time that it stands for */
+	const struct ebt_task *task; /* NULL: idle */
+	uint32_t cpu;
+	uint32_t node; /* of e->tree; 0: it has no stack */
+	const struct ebt_row *row;
+};
+
+typedef struct ebt_error *export_sample_fn(void *arg, const struct export_sample *sample);
+
+/* Those that pass the filters, in the order of time. */
+struct ebt_error *export_samples(struct export *e, export_sample_fn *take, void *arg);
+
+/* --- who ran, who waited --- */
+
+/* Either may be NULL. Intervals are those of `ebreport sched` and `ebreport offcpu`, in the order
+ * in which they end. */
+struct export_intervals {
+	struct ebt_error *(*run)(void *arg, const struct sched_run *run);
+	/* node: where it stopped, of e->tree; 0: not known. */
+	struct ebt_error *(*off)(void *arg, const struct sched_off *off, uint32_t node);
+	void *arg;
+};
+
+struct ebt_error *export_intervals(struct export *e, const struct export_intervals *intervals);
+
+/* --- formats --- */
+
+struct ebt_error *export_ndjson(struct export *e);
+struct ebt_error *export_speedscope(struct export *e);
+
+#endif
