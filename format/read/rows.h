@@ -123,6 +123,12 @@ static inline int64_t ebt_i64(const struct ebt_row *row, unsigned int field)
 	return (int64_t)ebt_u64(row, field);
 }
 
+/* What the file calls this value of an ENUM; NULL: the value has no name. */
+static inline const char *ebt_row_value_name(const struct ebt_row *row, unsigned int field)
+{
+	return ebt_value_name(&row->batch->table->fields[field], ebt_u64(row, field));
+}
+
 /* NULL: none. */
 static inline const struct ebt_task *ebt_task(const struct ebt_row *row, unsigned int field)
 {

@@ -38,11 +38,6 @@ static void view_deinit(struct logs_view *v)
 	text_deinit(&v->line);
 }
 
-static const char *value_name(const struct ebt_row *row, unsigned int field)
-{
-	return ebt_value_name(&row->batch->table->fields[field], ebt_u64(row, field));
-}
-
 static void read_entry(const struct ebt_row *row, struct log_entry *ret)
 {
 	uint64_t late = ebt_log_late(row);
@@ -53,8 +48,8 @@ static void read_entry(const struct ebt_row *row, struct log_entry *ret)
 		.cut = ebt_log_cut(row),
 		.task = ebt_log_task(row),
 		.pid = ebt_log_pid(row),
-		.severity_name = value_name(row, EBT_F_log_severity),
-		.origin = value_name(row, EBT_F_log_origin),
+		.severity_name = ebt_row_value_name(row, EBT_F_log_severity),
+		.origin = ebt_row_value_name(row, EBT_F_log_origin),
 		.domain = ebt_log_domain(row),
 		.message = ebt_log_message(row),
 	};

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Section `events` and what the head says of it; see events.h. */
-#include "report/page/events.h"
+/*
+ * Section `events` and what the head says of it. There is room for so many; where more come, those
+ * that are next to each other on a track are put together.
+ */
+#include "report/page/events_join.h"
 
 #include <stdlib.h>
 
 #include "format/base/array.h"
 #include "format/base/compare.h"
-#include "report/page/events_join.h"
+#include "report/base/histogram.h"
 #include "report/page/private.h"
 
 #define MOST_EVENTS 500000	       /* rows of the section */
@@ -15,6 +18,8 @@
 #define MOST_TRACKS 20000	       /* but for one more of each kind */
 #define MOST_TEXTS  ((size_t)48 << 20) /* bytes */
 #define LONGEST	    2048	       /* bytes of one text */
+/* Of more calls only the slowest have a text, and those that failed. */
+#define MOST_CALL_TEXTS 300000
 
 static const struct page_column columns[] = {
 	{ "track", PAGE_U32, true },  { "time", PAGE_TIME, true },   { "dur", PAGE_TIME, false },
@@ -23,42 +28,26 @@ static const struct page_column columns[] = {
 	{ "count", PAGE_U32, false },
 };
 
-static const struct {
-	const char *name;
-	const char *many;  /* several that were put together */
-	const char *value; /* what `value` is; NULL: nothing */
-	size_t most;
-} kinds[] = {
-	[PAGE_SYSCALL] = { "syscall", "system calls", "result", MOST_CALLS },
-	[PAGE_MARK] = { "mark", "marks", NULL, MOST_EVENTS },
-	[PAGE_BLOCK] = { "block", "requests", "bytes", MOST_EVENTS },
-	[PAGE_NET] = { "net", "connections", "bytes", MOST_EVENTS },
-	[PAGE_DBUS] = { "dbus", "messages", "bytes", MOST_EVENTS },
-	[PAGE_LOG] = { "log", "lines", "severity", MOST_EVENTS },
-	[PAGE_IRQ] = { "irq", "interrupts", "self_ns", MOST_EVENTS },
-	[PAGE_FAULT] = { "fault", "page faults", "address", MOST_EVENTS },
-};
-
 struct track {
-	enum page_event_kind kind;
+	enum event_kind kind;
 	uint64_t thread; /* of page_thread() */
 	uint64_t name;	 /* of page_string() */
 };
 
 struct page_events {
 	struct page *page;
-	struct page_event_list lists[PAGE_N_EVENT_KINDS];
+	struct page_event_list lists[EVENT_N_KINDS];
 	struct interned texts; /* number 0: "" */
 	bool texts_full;
 	struct track *tracks;
 	size_t n_tracks, capacity;
-	struct ebt_map by_key[PAGE_N_EVENT_KINDS];
-	uint32_t rest[PAGE_N_EVENT_KINDS]; /* 1 + the track of all others; 0: there is none */
+	struct ebt_map by_key[EVENT_N_KINDS];
+	uint32_t rest[EVENT_N_KINDS]; /* 1 + the track of all others; 0: there is none */
 };
 
 static void events_deinit(struct page_events *events)
 {
-	for (size_t kind = 0; kind < PAGE_N_EVENT_KINDS; kind++) {
+	for (size_t kind = 0; kind < EVENT_N_KINDS; kind++) {
 		free(events->lists[kind].list);
 		ebt_map_deinit(&events->by_key[kind]);
 	}
@@ -68,7 +57,7 @@ static void events_deinit(struct page_events *events)
 
 /* --- tracks --- */
 
-static struct ebt_error *add_track(struct page_events *events, enum page_event_kind kind,
+static struct ebt_error *add_track(struct page_events *events, enum event_kind kind,
 				   const struct ebt_task *task, struct ebt_str name)
 {
 	struct track track = { .kind = kind };
@@ -82,8 +71,7 @@ static struct ebt_error *add_track(struct page_events *events, enum page_event_k
 	return err;
 }
 
-static struct ebt_error *find_rest(struct page_events *events, enum page_event_kind kind,
-				   uint32_t *ret)
+static struct ebt_error *find_rest(struct page_events *events, enum event_kind kind, uint32_t *ret)
 {
 	struct ebt_error *err = NULL;
 
@@ -95,31 +83,24 @@ static struct ebt_error *find_rest(struct page_events *events, enum page_event_k
 	return err;
 }
 
-struct ebt_error *page_events_track(struct page_events *events, enum page_event_kind kind,
-				    uint64_t key, const struct ebt_task *task, struct ebt_str name,
+/* Where there are too many, one for all others. */
+static struct ebt_error *find_track(struct page_events *events, const struct event *event,
 				    uint32_t *ret)
 {
+	const enum event_kind kind = event->kind;
 	const bool full = events->n_tracks >= MOST_TRACKS;
 	struct ebt_error *err;
 
 	if (full) {
-		if (ebt_map_find(&events->by_key[kind], key, ret))
+		if (ebt_map_find(&events->by_key[kind], event->track, ret))
 			return NULL;
 		events->page->events_said.shared_tracks = true;
 		return find_rest(events, kind, ret);
 	}
-	err = ebt_map_add(&events->by_key[kind], key, (uint32_t)events->n_tracks, ret);
+	err = ebt_map_add(&events->by_key[kind], event->track, (uint32_t)events->n_tracks, ret);
 	if (err || *ret < events->n_tracks)
 		return err;
-	return add_track(events, kind, task, name);
-}
-
-struct ebt_error *page_events_thread_track(struct page_events *events, enum page_event_kind kind,
-					   const struct ebt_task *task, const char *name,
-					   uint32_t *ret)
-{
-	return page_events_track(events, kind, task ? task->id + 1ull : 0, task,
-				 (struct ebt_str){ name, strlen(name) }, ret);
+	return add_track(events, kind, event->task, event->track_name);
 }
 
 /* --- texts --- */
@@ -146,7 +127,9 @@ static struct ebt_error *add_cut(struct interned *texts, struct ebt_str s, uint3
 	return text_error(&text) ?: interned_add(texts, text_str(&text), ret);
 }
 
-struct ebt_error *page_events_text(struct page_events *events, struct ebt_str s, uint32_t *ret)
+/* The number of a text until the next event is added; a long one is cut. 0 where there is no more
+ * room. */
+static struct ebt_error *add_text(struct page_events *events, struct ebt_str s, uint32_t *ret)
 {
 	struct interned *texts = &events->texts;
 
@@ -173,7 +156,7 @@ static struct ebt_error *collect_texts(struct page_events *events)
 	uint32_t empty;
 	struct ebt_error *err = interned_add(&texts, (struct ebt_str){ "", 0 }, &empty);
 
-	for (size_t kind = 0; kind < PAGE_N_EVENT_KINDS; kind++) {
+	for (size_t kind = 0; kind < EVENT_N_KINDS; kind++) {
 		struct page_event_list *list = &events->lists[kind];
 
 		for (size_t i = 0; !err && i < list->n; i++)
@@ -198,8 +181,8 @@ static struct ebt_error *make_room(struct page_events *events, struct page_event
 	return err;
 }
 
-struct ebt_error *page_events_add(struct page_events *events, enum page_event_kind kind,
-				  const struct page_event *event)
+static struct ebt_error *add_event(struct page_events *events, enum event_kind kind,
+				   const struct page_event *event)
 {
 	struct page_event_list *list = &events->lists[kind];
 	struct ebt_error *err = ebt_array_reserve(&list->list, list->n, &list->capacity);
@@ -207,7 +190,6 @@ struct ebt_error *page_events_add(struct page_events *events, enum page_event_ki
 	if (err)
 		return err;
 	list->list[list->n] = *event;
-	list->list[list->n].count = event->count ? event->count : 1;
 	if (event->dur > PAGE_MOST_NS)
 		list->list[list->n].dur = PAGE_MOST_NS;
 	list->n++;
@@ -219,40 +201,101 @@ struct ebt_error *page_events_add(struct page_events *events, enum page_event_ki
 	return NULL;
 }
 
-struct ebt_error *page_events_add_of(struct page_events *events, enum page_event_kind kind,
-				     struct page_event *event, const struct ebt_task *other)
-{
-	uint64_t thread;
-	struct ebt_error *err = page_thread(events->page, other, &thread);
+/* --- whatever comes --- */
 
-	event->other = (uint32_t)thread;
-	return err ? err : page_events_add(events, kind, event);
+/* A number that a script would not hold exactly is none. */
+static int64_t shown_value(const struct event *event)
+{
+	const bool exact = event->kind == EVENT_IRQ || event->kind == EVENT_FAULT;
+
+	return exact && (uint64_t)event->value >= PAGE_MOST_NS ? 0 : event->value;
 }
 
-static size_t count_all(const struct page_events *events, enum page_event_kind *ret_most)
+static struct ebt_error *take_event(void *arg, const struct event *event)
+{
+	struct page_events *events = arg;
+	const uint64_t details_ns = events->page->events_said.details_ns;
+	const bool slow = event->kind == EVENT_SYSCALL && details_ns && event->dur >= details_ns;
+	struct page_event added = {
+		.time = event->time,
+		.dur = event->dur,
+		.value = shown_value(event),
+		.node = event->node,
+		.count = 1,
+		.flags = event->flags,
+		.notable = event->notable || slow,
+	};
+	uint64_t other = 0;
+	struct ebt_error *err = find_track(events, event, &added.track) ?:
+				add_text(events, event->name, &added.name) ?:
+				add_text(events, event->detail, &added.detail) ?:
+				page_thread(events->page, event->other, &other);
+
+	added.other = (uint32_t)other;
+	return err ? err : add_event(events, event->kind, &added);
+}
+
+static bool wants_detail(void *arg, const struct event *event)
+{
+	const struct page_events *events = arg;
+
+	return event->flags || event->dur >= events->page->events_said.details_ns;
+}
+
+static struct ebt_error *place(void *arg, const struct calltree_stack *stack, uint32_t *ret)
+{
+	const struct page_events *events = arg;
+
+	return calltree_place(why_graph_tree(events->page->why->graph), stack, ret);
+}
+
+static struct ebt_error *count_call(void *arg, const struct ebt_row *row)
+{
+	return histogram_add(arg, ebt_syscall_duration(row));
+}
+
+/* From which duration on calls have a text. */
+static struct ebt_error *choose_details(struct page *page)
+{
+	static const struct ebt_want want = EBT_WANT(syscall, duration);
+	struct histogram durations = { 0 };
+	struct ebt_error *err = NULL;
+
+	if (ebt_reader_has_rows(trace_reader(page->trace), EBT_T_syscall))
+		err = trace_read_rows(page->trace, &want, 1, 0, count_call, &durations);
+	if (durations.count > MOST_CALL_TEXTS)
+		page->events_said.details_ns = histogram_percentile(&durations, 99);
+	histogram_deinit(&durations);
+	return err;
+}
+
+/* --- fewer --- */
+
+static size_t count_all(const struct page_events *events, enum event_kind *ret_most)
 {
 	size_t n = 0, most = 0;
 
-	for (size_t kind = 0; kind < PAGE_N_EVENT_KINDS; kind++) {
+	for (size_t kind = 0; kind < EVENT_N_KINDS; kind++) {
 		n += events->lists[kind].n;
 		if (events->lists[kind].n <= most)
 			continue;
 		most = events->lists[kind].n;
-		*ret_most = (enum page_event_kind)kind;
+		*ret_most = (enum event_kind)kind;
 	}
 	return n;
 }
 
 /* What there is most of is put together first. */
-static struct ebt_error *fit(struct page_events *events, enum page_event_kind last)
+static struct ebt_error *fit(struct page_events *events, enum event_kind last)
 {
 	struct page_event_list *list = &events->lists[last];
-	enum page_event_kind kind = last;
-	bool joined = list->n > kinds[last].most;
+	enum event_kind kind = last;
+	const size_t most = last == EVENT_SYSCALL ? MOST_CALLS : MOST_EVENTS;
+	bool joined = list->n > most;
 	size_t n, before;
 
 	if (joined)
-		page_events_join(list, kinds[last].most);
+		page_events_join(list, most);
 	while ((n = count_all(events, &kind)) > MOST_EVENTS) {
 		list = &events->lists[kind];
 		before = list->n;
@@ -268,14 +311,14 @@ static struct ebt_error *fit(struct page_events *events, enum page_event_kind la
 /* --- the section --- */
 
 static struct ebt_error *put_event(struct page_events *events, struct page_rows *section,
-				   enum page_event_kind kind, const struct page_event *event)
+				   enum event_kind kind, const struct page_event *event)
 {
 	struct page *page = events->page;
 	const struct ebt_str detail = interned_get(&events->texts, event->detail);
 	const bool many = event->flags & EVENT_JOINED && !event->name;
 	uint64_t name, detail_number;
 	struct ebt_error *err =
-		(many ? page_cstr(page, kinds[kind].many, &name)
+		(many ? page_cstr(page, event_kinds[kind].many, &name)
 		      : page_string(page, interned_get(&events->texts, event->name), &name))
 			?: page_string(page, detail, &detail_number)
 			?: page_use_node(page, event->node);
@@ -292,14 +335,13 @@ static struct ebt_error *put_events(struct page_events *events)
 	struct ebt_error *err = page_add_rows(events->page, "events", columns,
 					      sizeof(columns) / sizeof(columns[0]), &section);
 
-	for (size_t kind = 0; kind < PAGE_N_EVENT_KINDS; kind++) {
+	for (size_t kind = 0; kind < EVENT_N_KINDS; kind++) {
 		struct page_event_list *list = &events->lists[kind];
 
 		page_events_sort(list);
 		events->page->events_said.within_ns[kind] = list->within;
 		for (size_t i = 0; !err && i < list->n; i++)
-			err = put_event(events, section, (enum page_event_kind)kind,
-					&list->list[i]);
+			err = put_event(events, section, (enum event_kind)kind, &list->list[i]);
 	}
 	return err;
 }
@@ -317,7 +359,7 @@ static void put_tracks(const struct page_events *events)
 			interned_get(&events->page->strings, (uint32_t)track->name);
 
 		json_open_object(json);
-		json_put(json, "kind", cstr, kinds[track->kind].name);
+		json_put(json, "kind", cstr, event_kinds[track->kind].name);
 		json_put(json, "name", str, name.data, cut_len(name, LONGEST));
 		json_key(json, "thread");
 		if (track->thread)
@@ -344,7 +386,7 @@ static void put_weights(const struct page_events *events)
 	struct json *json = &events->page->json;
 
 	json_put(json, "weights", open_array);
-	for (size_t kind = 0; kind < PAGE_N_EVENT_KINDS; kind++) {
+	for (size_t kind = 0; kind < EVENT_N_KINDS; kind++) {
 		const struct page_event_list *list = &events->lists[kind];
 		size_t i = 0;
 
@@ -352,8 +394,8 @@ static void put_weights(const struct page_events *events)
 			i++;
 		if (i == list->n)
 			continue;
-		put_weight(json, kinds[kind].name, kinds[kind].many, "rows");
-		put_weight(json, kinds[kind].name, kinds[kind].many, "ns");
+		put_weight(json, event_kinds[kind].name, event_kinds[kind].many, "rows");
+		put_weight(json, event_kinds[kind].name, event_kinds[kind].many, "ns");
 	}
 	json_end(json);
 }
@@ -363,13 +405,13 @@ static void put_kinds(const struct page_events *events)
 	struct json *json = &events->page->json;
 
 	json_put(json, "event_kinds", open_array);
-	for (size_t kind = 0; kind < PAGE_N_EVENT_KINDS; kind++) {
+	for (size_t kind = 0; kind < EVENT_N_KINDS; kind++) {
 		if (!events->lists[kind].n)
 			continue;
 		json_open_object(json);
-		json_put(json, "kind", cstr, kinds[kind].name);
-		json_put(json, "many", cstr, kinds[kind].many);
-		json_put(json, "value", cstr, kinds[kind].value);
+		json_put(json, "kind", cstr, event_kinds[kind].name);
+		json_put(json, "many", cstr, event_kinds[kind].many);
+		json_put(json, "value", cstr, event_kinds[kind].value);
 		json_end(json);
 	}
 	json_end(json);
@@ -380,9 +422,9 @@ void page_put_events_said(const struct page *page, struct json *json)
 	const struct page_events_said *said = &page->events_said;
 
 	json_put(json, "events", open_object);
-	for (size_t kind = 0; kind < PAGE_N_EVENT_KINDS; kind++) {
+	for (size_t kind = 0; kind < EVENT_N_KINDS; kind++) {
 		if (said->within_ns[kind])
-			json_put(json, kinds[kind].name, u64, said->within_ns[kind]);
+			json_put(json, event_kinds[kind].name, u64, said->within_ns[kind]);
 	}
 	json_end(json);
 	json_put(json, "details_ns", u64, said->details_ns);
@@ -393,18 +435,19 @@ void page_put_events_said(const struct page *page, struct json *json)
 
 struct ebt_error *page_put_events(struct page *page)
 {
-	static struct ebt_error *(*const read[])(struct page *, struct page_events *) = {
-		[PAGE_SYSCALL] = page_read_calls, [PAGE_MARK] = page_read_marks,
-		[PAGE_BLOCK] = page_read_block,	  [PAGE_NET] = page_read_net,
-		[PAGE_DBUS] = page_read_dbus,	  [PAGE_LOG] = page_read_logs,
-		[PAGE_IRQ] = page_read_irqs,	  [PAGE_FAULT] = page_read_faults,
-	};
 	__attribute__((cleanup(events_deinit))) struct page_events events = { .page = page };
+	const struct event_sink sink = {
+		.take = take_event,
+		.wants_detail = wants_detail,
+		.place = place,
+		.arg = &events,
+	};
 	uint32_t empty;
-	struct ebt_error *err = interned_add(&events.texts, (struct ebt_str){ "", 0 }, &empty);
+	struct ebt_error *err = interned_add(&events.texts, (struct ebt_str){ "", 0 }, &empty)
+					?: choose_details(page);
 
-	for (size_t kind = 0; !err && kind < PAGE_N_EVENT_KINDS; kind++)
-		err = read[kind](page, &events) ?: fit(&events, (enum page_event_kind)kind);
+	for (enum event_kind kind = 0; !err && kind < EVENT_N_KINDS; kind++)
+		err = events_read(page->trace, kind, &sink) ?: fit(&events, kind);
 	if (err)
 		return err;
 	err = put_events(&events);

@@ -119,7 +119,8 @@ static struct ebt_error *put_source(void *arg, const struct ebt_row *row)
 		return &trace_enough;
 	json_open_object(s->json);
 	json_put(s->json, "name", str, name.data, name.len);
-	json_put(s->json, "status", cstr, page_value_name(row, EBT_F_source_status) ?: "unknown");
+	json_put(s->json, "status", cstr,
+		 ebt_row_value_name(row, EBT_F_source_status) ?: "unknown");
 	json_put(s->json, "detail", str, detail.data, detail.len);
 	json_end(s->json);
 	return NULL;

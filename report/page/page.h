@@ -13,6 +13,7 @@
 #include "report/base/interned.h"
 #include "report/base/names.h"
 #include "report/cli/command.h"
+#include "report/events/events.h"
 #include "report/page/columns.h"
 #include "report/procs/model_procs.h"
 #include "report/trace/trace.h"
@@ -34,21 +35,9 @@ struct page_quality {
 	uint64_t user, whole; /* user stacks; of these, those that reach the root */
 };
 
-enum page_event_kind {
-	PAGE_SYSCALL,
-	PAGE_MARK,
-	PAGE_BLOCK,
-	PAGE_NET,
-	PAGE_DBUS,
-	PAGE_LOG,
-	PAGE_IRQ,
-	PAGE_FAULT,
-	PAGE_N_EVENT_KINDS,
-};
-
 /* What is not exact in events and points. */
 struct page_events_said {
-	uint64_t within_ns[PAGE_N_EVENT_KINDS]; /* those within such a time were put together */
+	uint64_t within_ns[EVENT_N_KINDS]; /* those within such a time were put together */
 	uint64_t
 		details_ns; /* shorter system calls have no text, unless they failed; 0: all have */
 	uint64_t texts_left_out;

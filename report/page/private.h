@@ -21,12 +21,6 @@ static inline struct ebt_error *page_cstr(struct page *page, const char *s, uint
 	return page_string(page, (struct ebt_str){ s, strlen(s) }, ret);
 }
 
-/* NULL: the value has no name. */
-static inline const char *page_value_name(const struct ebt_row *row, unsigned int field)
-{
-	return ebt_value_name(&row->batch->table->fields[field], ebt_u64(row, field));
-}
-
 /* Members of `summarised`. */
 void page_put_events_said(const struct page *page, struct json *json);
 
