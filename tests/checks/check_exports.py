@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every trace through every format of `ebreport export`: whole, cut and damaged.
+
+    check_exports.py EBTGEN EBREPORT FIXTURE.txt|FIXTURE.ebt…
+
+A trace that can be read gives a file that fits its format; one that cannot be read an error that
+names it; never a signal. What is in the file is compared with the reports by a test of each format.
+Exit status: 0; 1 with what is wrong on standard error.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+from failed import fail, status  # noqa: E402
+
+DAMAGED = 12  # copies of each trace with bytes that are wrong, and as many that are cut
+
+
+def require(condition, what):
+    if not condition:
+        raise ValueError(what)
+
+
+def strict_json(data):
+    """As the readers of these formats take it: UTF-8, no NaN, no key twice."""
+    def refuse(word):
+        raise ValueError(f"{word} is no JSON")
+
+    def once(pairs):
+        require(len(dict(pairs)) == len(pairs), "an object has a key twice")
+        return dict(pairs)
+
+    return json.loads(data.decode("utf-8"), parse_constant=refuse, object_pairs_hook=once)
+
+
+def check_ndjson(data):
+    for seq, line in enumerate(data.decode("utf-8").splitlines()):
+        require(strict_json(line.encode())["seq"] == seq, f"line {seq} has another number")
+
+
+def check_speedscope(data):
+    file = strict_json(data)
+    frames = file["shared"]["frames"]
+    require(all(isinstance(frame["name"], str) for frame in frames), "a frame has no name")
+    for profile in file["profiles"]:
+        name, weights = profile["name"], profile["weights"]
+        require(profile["type"] == "sampled" and profile["unit"] == "nanoseconds", f"{name}: what is it of?")
+        require(len(profile["samples"]) == len(weights), f"{name}: a sample without a weight")
+        require(all(weight >= 0 for weight in weights), f"{name}: a negative weight")
+        require(sum(weights) == profile["endValue"] - profile["startValue"], f"{name}: time is missing")
+        require(all(0 <= frame < len(frames) for stack in profile["samples"] for frame in stack),
+                f"{name}: a frame that is not there")
+
+
+# By name of the format: the ending of its files, and what raises ValueError or KeyError where a file is wrong.
+FORMATS = {
+    "ndjson": ("ndjson", check_ndjson),
+    "speedscope": ("speedscope.json", check_speedscope),
+}
+
+
+def formats_of(ebreport):
+    """As --help lists them, so that none is forgotten here."""
+    done = subprocess.run([ebreport, "export", "--to", "no format"], capture_output=True, check=False)
+    return done.stderr.decode().strip().rpartition("formats are ")[2].split(", ")
+
+
+def check_one(ebreport, name, path, what, whole):
+    ending, check = FORMATS[name]
+    output = os.path.join(os.path.dirname(path), f"output.{ending}")
+    done = subprocess.run([ebreport, "export", "--to", name, "-f", "-o", output, path], capture_output=True,
+                          check=False, timeout=300, env={**os.environ, "DEBUGINFOD_URLS": ""})
+    error = done.stderr.decode(errors="replace")
+    if done.returncode not in ((0,) if whole else (0, 1)) or "Sanitizer" in error:
+        fail(what, f"--to {name} ends with {done.returncode}: {error[-2000:]}")
+    elif done.returncode == 1 and not error:
+        fail(what, f"--to {name} fails without a word")
+    if done.returncode:
+        return
+    with open(output, "rb") as file:
+        data = file.read()
+    try:
+        check(data)
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        fail(what, f"--to {name}: {type(error).__name__}: {error}")
+
+
+def check_trace(ebreport, formats, fixture, path):
+    with open(path, "rb") as file:
+        data = file.read()
+    damaged = os.path.join(os.path.dirname(path), "damaged.ebt")
+    seed = os.path.basename(fixture)
+    draw = random.Random(seed)
+
+    def check_bytes(content, what):
+        with open(damaged, "wb") as file:
+            file.write(content)
+        for name in formats:
+            check_one(ebreport, name, damaged, f"{fixture} {what}", False)
+
+    for name in formats:
+        check_one(ebreport, name, path, fixture, True)
+    for _ in range(DAMAGED):
+        cut = draw.randrange(len(data))
+        check_bytes(data[:cut], f"cut at {cut}")
+        wrong = bytearray(data)
+        at = [draw.randrange(len(data)) for _ in range(draw.randint(1, 8))]
+        for i in at:
+            wrong[i] ^= 1 << draw.randrange(8)
+        check_bytes(bytes(wrong), f"with other bytes at {at}")
+
+
+def main():
+    ebtgen, ebreport, *fixtures = sys.argv[1:]
+    formats = formats_of(ebreport)
+    if sorted(formats) != sorted(FORMATS):
+        fail("formats", f"{formats}, checks are there of {sorted(FORMATS)}")
+        return status()
+    for fixture in fixtures:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "t.ebt")
+            if fixture.endswith(".txt"):
+                subprocess.run([ebtgen, fixture, path], check=True)
+            else:
+                with open(fixture, "rb") as old, open(path, "wb") as new:
+                    new.write(old.read())
+            check_trace(ebreport, formats, fixture, path)
+    return status()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
