@@ -58,6 +58,7 @@ struct ebt_error *sym_resolve_valid(struct sym *sym, const struct ebt_task *task
 	frames[0] = (struct sym_frame){ .func = &functions[address / 100] };
 	ret->frames = frames;
 	ret->n = 1;
+	ret->address = address;
 	if (address / 100 == 5) {
 		frames[1] = (struct sym_frame){ &functions[5], "a.c", (uint32_t)address, false };
 		frames[0] = (struct sym_frame){ &functions[7], "a.h", 7, true };
@@ -129,18 +130,18 @@ static uint32_t func_named(const struct calltree *tree, const char *name)
 	return 0;
 }
 
-static struct calltree *read_samples(struct ebt_reader *reader, enum calltree_roots roots)
+static struct calltree *read_samples_with(struct ebt_reader *reader,
+					  const struct calltree_options *options)
 {
 	const struct ebt_want want = { EBT_T_sample, ~UINT64_C(0) };
 	const struct ebt_query query = { .wants = &want, .n_wants = 1 };
-	const struct calltree_options options = { .roots = roots };
 	_cleanup_cursor_ struct ebt_cursor *cursor = NULL;
 	struct calltree *tree;
 	struct ebt_row row;
 	uint32_t node;
 
 	assert_no_error(ebt_cursor_create(reader, &query, &cursor));
-	assert_no_error(calltree_create(NULL, &options, &tree));
+	assert_no_error(calltree_create(NULL, options, &tree));
 	for (;;) {
 		struct calltree_stack stack;
 
@@ -159,6 +160,11 @@ static struct calltree *read_samples(struct ebt_reader *reader, enum calltree_ro
 	}
 	assert_no_error(calltree_finish(tree));
 	return tree;
+}
+
+static struct calltree *read_samples(struct ebt_reader *reader, enum calltree_roots roots)
+{
+	return read_samples_with(reader, &(struct calltree_options){ .roots = roots });
 }
 
 static const struct small_stack none = { .n = 0 };
@@ -671,6 +677,50 @@ static void test_offcpu_min(void **state)
 	end_offcpu(&t, &r);
 }
 
+/* A function that was at two places is two: each has its line and address. */
+static void test_places(void **state)
+{
+	static const struct small_stack called = { { 200, 501, 1 }, 3 };
+	const struct calltree_options options = { .roots = CALLTREE_NO_ROOTS, .places = true };
+	struct small_trace t = { 0 };
+	struct ebt_reader *reader;
+	struct calltree *tree;
+	const struct calltree_func *funcs;
+	uint64_t addresses = 0, lines = 0;
+	uint32_t n;
+
+	(void)state;
+	small_begin(&t);
+	t.comms[10] = "a";
+	small_sample(&t, 1, 10, 1, none, in_tiny);
+	small_sample(&t, 2, 10, 10, none, called);
+	small_sample(&t, 3, 10, 100, none, called);
+	reader = small_open(&t);
+	tree = read_samples_with(reader, &options);
+	expect_tree(tree, "all 0 111\n"
+			  " start 0 111\n"
+			  "  caller 0 110\n"
+			  "   tiny* 0 110\n"
+			  "    work 110 110\n"
+			  "  main 0 1\n"
+			  "   caller 0 1\n"
+			  "    tiny* 1 1\n");
+	funcs = calltree_funcs(tree, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (strcmp(funcs[i].name, "caller") != 0)
+			continue;
+		assert_ptr_equal(funcs[i].sym, &functions[5]);
+		assert_string_equal(funcs[i].file, "a.c");
+		addresses += funcs[i].address;
+		lines += funcs[i].line;
+	}
+	assert_int_equal(addresses, 500 + 501);
+	assert_int_equal(lines, 500 + 501);
+	calltree_destroy(tree);
+	ebt_reader_close(reader);
+	small_end(&t);
+}
+
 /* ebrec --min-block: the stack comes behind the switch that ends the interval. */
 static void test_late_stacks(void **state)
 {
@@ -701,7 +751,7 @@ int main(void)
 		cmocka_unit_test(test_focus),	   cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_offcpu),	   cmocka_unit_test(test_tracing),
 		cmocka_unit_test(test_offcpu_min), cmocka_unit_test(test_late_stacks),
-		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_shared),	   cmocka_unit_test(test_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
