@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/fill.h"
@@ -119,6 +120,53 @@ static bool watch_fetching(void *arg, const struct sym_fetching *now)
 	return true;
 }
 
+/* --- while rows are read --- */
+
+struct reading {
+	const char *command;
+	uint64_t begun, told; /* CLOCK_MONOTONIC; told 0: nothing was */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Of what takes longer than a second, some times a second. */
+static void put_reading(void *arg, struct trace *trace, uint64_t time)
+{
+	_cleanup_text_ struct text at = TEXT_INIT, end = TEXT_INIT;
+	struct reading *reading = arg;
+	const uint64_t now = now_ns();
+
+	if (now - reading->begun < 1000000000 || now - reading->told < 200000000)
+		return;
+	reading->told = now;
+	text_seconds(&at, time, trace_start_ns(trace));
+	text_seconds(&end, trace_window_end_ns(trace), trace_start_ns(trace));
+	fprintf(stderr, "\r\033[Kebreport: %s: %s of %s s", reading->command, text_get(&at),
+		text_get(&end));
+	fflush(stderr);
+}
+
+/* Where the output goes to a file, nothing else is on the terminal. */
+static void watch_reading(struct reading *reading, const struct options *options,
+			  struct trace *trace)
+{
+	*reading = (struct reading){ .command = options->command->name, .begun = now_ns() };
+	if (options->output && isatty(STDERR_FILENO))
+		trace_tell_progress(trace, put_reading, reading);
+}
+
+static void end_reading(const struct reading *reading)
+{
+	if (reading->told)
+		fputs("\r\033[K", stderr);
+}
+
 /* --- the program --- */
 
 /* NULL: none. What a pager writes is what a user would have read, so that what it lacks is no
@@ -163,6 +211,7 @@ static struct ebt_error *run_paged(struct report *report, struct fetching *fetch
 static struct ebt_error *run_trace(const struct options *options, struct trace *trace)
 {
 	struct fetching fetching = { 0 };
+	struct reading reading;
 	_cleanup_(out_destroyp) struct out *out = NULL;
 	struct report report = { .command = options->command, .options = options, .trace = trace };
 	struct ebt_error *err = out_create(options, trace, &out);
@@ -170,8 +219,10 @@ static struct ebt_error *run_trace(const struct options *options, struct trace *
 	if (err)
 		return err;
 	trace_watch(trace, watch_fetching, &fetching);
+	watch_reading(&reading, options, trace);
 	report.out = out;
 	err = run_paged(&report, &fetching);
+	end_reading(&reading);
 	/* Below the table, and there also when the user has read its beginning only. */
 	if (!err)
 		err = put_warnings(trace);

@@ -38,8 +38,11 @@ struct trace {
 	unsigned int window_place; /* enum trace_window */
 	struct trace_state *kept;
 	bool stop, was_stopped; /* see trace_stop() */
-	bool tells_losses;	/* the command does */
-	bool task_seen;		/* one that passes the filters by task */
+	trace_progress_fn *progress;
+	void *progress_arg;
+	uint64_t n_read;   /* rows, for it */
+	bool tells_losses; /* the command does */
+	bool task_seen;	   /* one that passes the filters by task */
 
 	uint64_t read[65536 / 64]; /* bit n: a cursor has named table n */
 	uint64_t got[65536 / 64];  /* bit n: a row of table n has passed */

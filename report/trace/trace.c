@@ -666,6 +666,8 @@ static bool row_passes(const struct trace_cursor *cursor, const struct slot *slo
 	return passes;
 }
 
+#define PROGRESS_ROWS 65536
+
 struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret)
 {
 	bool check = cursor->check_tasks || cursor->check_cpus;
@@ -696,8 +698,16 @@ struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret)
 		if (!slot->filter || row_passes(cursor, slot, ret))
 			break;
 	}
+	if (!(++cursor->trace->n_read % PROGRESS_ROWS) && cursor->trace->progress)
+		cursor->trace->progress(cursor->trace->progress_arg, cursor->trace, ret->time);
 	cursor->trace->got[ret->batch->table->id / 64] |= UINT64_C(1) << ret->batch->table->id % 64;
 	return complete_stacks_make(&cursor->stacks, ret);
+}
+
+void trace_tell_progress(struct trace *trace, trace_progress_fn *progress, void *arg)
+{
+	trace->progress = progress;
+	trace->progress_arg = arg;
 }
 
 void trace_stop(struct trace *trace)

@@ -170,6 +170,10 @@ DEFINE_CLEANUP(struct trace_cursor *, trace_cursor_destroy);
 /* ret->batch is NULL after the last row. */
 struct ebt_error *trace_next(struct trace_cursor *cursor, struct ebt_row *ret);
 
+/* Called now and then while rows are read, with the time of one. */
+typedef void trace_progress_fn(void *arg, struct trace *trace, uint64_t time_ns);
+void trace_tell_progress(struct trace *trace, trace_progress_fn *progress, void *arg);
+
 /* Nobody reads the report any more: from now on there are no more rows. */
 void trace_stop(struct trace *trace);
 
