@@ -19,7 +19,7 @@ import tempfile
 sys.dont_write_bytecode = True  # the folder of the sources stays as it is
 from failed import fail, status  # noqa: E402
 
-DAMAGED = 12  # copies of each trace with bytes that are wrong, and as many that are cut
+DAMAGED = 4  # copies of each trace with bytes that are wrong, and as many that are cut
 
 
 def require(condition, what):
