@@ -7,10 +7,11 @@
 #include "report/export/export.h"
 #include "report/out/out.h"
 
-#define FORMATS "ndjson, speedscope"
+#define FORMATS "ndjson, perf-script, speedscope"
 
 static const struct export_format formats[] = {
 	{ "ndjson", .text = true, .rows = true, .write = export_ndjson },
+	{ "perf-script", .text = true, .write = export_perf_script },
 	{ "speedscope", .text = true, .write = export_speedscope },
 };
 
@@ -152,6 +153,9 @@ const struct command command_export = {
 	.elsewhere = "script",
 	.help = "docs/EXPORT.md says what the file of each FORMAT has, who reads it, and what has "
 		"no place in it.\n"
+		"perf-script is samples as `perf script` prints them, for FlameGraph, speedscope "
+		"and "
+		"others;\n"
 		"speedscope is samples and time off CPU of each thread, for speedscope.app.\n"
 		"\n"
 		"ndjson has one JSON object a line: a header, for each table its columns, and its "
@@ -168,6 +172,8 @@ const struct command command_export = {
 		"\n"
 		"  ebreport export t.ebt | jq 'select(.table == \"syscall\") | .values'\n"
 		"  ebreport export --table sample --symbols --comm nginx -o nginx.ndjson t.ebt\n"
+		"  ebreport export --to perf-script t.ebt | stackcollapse-perf.pl | flamegraph.pl "
+		"> t.svg\n"
 		"  ebreport export --to speedscope -o t.speedscope.json t.ebt\n"
 		"  ebrec -o - -p 1234 | ebreport export - | collector\n",
 	.options = export_options,

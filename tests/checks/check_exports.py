@@ -12,6 +12,7 @@ Exit status: 0; 1 with what is wrong on standard error.
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -58,9 +59,23 @@ def check_speedscope(data):
                 f"{name}: a frame that is not there")
 
 
+PERF_EVENT = re.compile(r"\S.* \d+/\d+ \[\d{3,}\] \d+\.\d{6}: +\d+ \S+:")
+PERF_FRAME = re.compile(r"\t *[0-9a-f]+ \S.* \(\S+\)")
+
+
+def check_perf_script(data):
+    inside = False
+    for line in data.decode("utf-8").split("\n")[:-1]:
+        fits = PERF_FRAME.fullmatch(line) if inside else PERF_EVENT.fullmatch(line)
+        require(fits or (inside and not line), f"a line that nobody expects: {line!r}")
+        inside = bool(line)
+    require(not inside, "the end is missing")
+
+
 # By name of the format: the ending of its files, and what raises ValueError or KeyError where a file is wrong.
 FORMATS = {
     "ndjson": ("ndjson", check_ndjson),
+    "perf-script": ("perf.txt", check_perf_script),
     "speedscope": ("speedscope.json", check_speedscope),
 }
 
