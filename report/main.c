@@ -122,7 +122,7 @@ static bool watch_fetching(void *arg, const struct sym_fetching *now)
 
 /* --- while rows are read --- */
 
-struct reading {
+struct read_progress {
 	const char *command;
 	uint64_t begun, told; /* CLOCK_MONOTONIC; told 0: nothing was */
 };
@@ -136,34 +136,34 @@ static uint64_t now_ns(void)
 }
 
 /* Of what takes longer than a second, some times a second. */
-static void put_reading(void *arg, struct trace *trace, uint64_t time)
+static void tell_progress(void *arg, struct trace *trace, uint64_t time)
 {
 	_cleanup_text_ struct text at = TEXT_INIT, end = TEXT_INIT;
-	struct reading *reading = arg;
+	struct read_progress *progress = arg;
 	const uint64_t now = now_ns();
 
-	if (now - reading->begun < 1000000000 || now - reading->told < 200000000)
+	if (now - progress->begun < 1000000000 || now - progress->told < 200000000)
 		return;
-	reading->told = now;
+	progress->told = now;
 	text_seconds(&at, time, trace_start_ns(trace));
 	text_seconds(&end, trace_window_end_ns(trace), trace_start_ns(trace));
-	fprintf(stderr, "\r\033[Kebreport: %s: %s of %s s", reading->command, text_get(&at),
+	fprintf(stderr, "\r\033[Kebreport: %s: %s of %s s", progress->command, text_get(&at),
 		text_get(&end));
 	fflush(stderr);
 }
 
 /* Where the output goes to a file, nothing else is on the terminal. */
-static void watch_reading(struct reading *reading, const struct options *options,
-			  struct trace *trace)
+static void watch_progress(struct read_progress *progress, const struct options *options,
+			   struct trace *trace)
 {
-	*reading = (struct reading){ .command = options->command->name, .begun = now_ns() };
+	*progress = (struct read_progress){ .command = options->command->name, .begun = now_ns() };
 	if (options->output && isatty(STDERR_FILENO))
-		trace_tell_progress(trace, put_reading, reading);
+		trace_tell_progress(trace, tell_progress, progress);
 }
 
-static void end_reading(const struct reading *reading)
+static void end_progress(const struct read_progress *progress)
 {
-	if (reading->told)
+	if (progress->told)
 		fputs("\r\033[K", stderr);
 }
 
@@ -211,7 +211,7 @@ static struct ebt_error *run_paged(struct report *report, struct fetching *fetch
 static struct ebt_error *run_trace(const struct options *options, struct trace *trace)
 {
 	struct fetching fetching = { 0 };
-	struct reading reading;
+	struct read_progress progress;
 	_cleanup_(out_destroyp) struct out *out = NULL;
 	struct report report = { .command = options->command, .options = options, .trace = trace };
 	struct ebt_error *err = out_create(options, trace, &out);
@@ -219,10 +219,10 @@ static struct ebt_error *run_trace(const struct options *options, struct trace *
 	if (err)
 		return err;
 	trace_watch(trace, watch_fetching, &fetching);
-	watch_reading(&reading, options, trace);
+	watch_progress(&progress, options, trace);
 	report.out = out;
 	err = run_paged(&report, &fetching);
-	end_reading(&reading);
+	end_progress(&progress);
 	/* Below the table, and there also when the user has read its beginning only. */
 	if (!err)
 		err = put_warnings(trace);
