@@ -75,6 +75,7 @@ struct options {
 	/* COMMAND_ALL_ROWS and COMMAND_LIVE do not count: the output is of the recording's own
 	 * time, and takes all of it. */
 	bool recorded_time;
+	bool whole; /* nor does COMMAND_LIVE, where the output needs the whole trace */
 
 	struct option_strings debug_dirs, roots;
 	const char *sysroot;

@@ -7,9 +7,10 @@
 #include "report/export/export.h"
 #include "report/out/out.h"
 
-#define FORMATS "ndjson, perf-script, speedscope"
+#define FORMATS "csv, ndjson, perf-script, speedscope"
 
 static const struct export_format formats[] = {
+	{ "csv", .text = true, .rows = true, .write = export_csv },
 	{ "ndjson", .text = true, .rows = true, .write = export_ndjson },
 	{ "perf-script", .text = true, .write = export_perf_script },
 	{ "speedscope", .text = true, .write = export_speedscope },
@@ -33,6 +34,7 @@ static struct ebt_error *option_to(void *to, const char *arg)
 	if (find_format(arg)) {
 		options_keep(options, "to", arg);
 		options->recorded_time = !find_format(arg)->rows;
+		options->whole = find_format(arg)->write != export_ndjson;
 		return NULL;
 	}
 	err = option_time(&options->to, arg);
@@ -43,14 +45,15 @@ static struct ebt_error *option_to(void *to, const char *arg)
 				"'%s' is no format and no time: formats are " FORMATS, arg);
 }
 
-/* What is for ndjson alone is refused by the others. */
+/* What is for ndjson alone, or also for csv, is refused by the others. */
 static struct ebt_error *check_options(const struct options *o, const struct export_format *format)
 {
 	static const char *const of_ndjson[] = { "table", "symbols", "batch" };
 
 	if (format->write == export_ndjson)
 		return NULL;
-	for (size_t i = 0; i < sizeof(of_ndjson) / sizeof(of_ndjson[0]); i++) {
+	for (size_t i = format->write == export_csv; i < sizeof(of_ndjson) / sizeof(of_ndjson[0]);
+	     i++) {
 		if (options_flag(o, of_ndjson[i]) || options_string(o, of_ndjson[i]))
 			return ebt_error_create(EBT_ERR_INVALID, "--%s goes with --to ndjson",
 						of_ndjson[i]);
@@ -137,7 +140,7 @@ static const struct option_def export_options[] = {
 	  FORMATS " (default: ndjson); a TIME is the end of what is wanted, and may be given "
 		  "besides",
 	  .apply = option_to },
-	{ "table", OPTION_STRING, "NAME,…", "ndjson: only these tables" },
+	{ "table", OPTION_STRING, "NAME,…", "ndjson: only these tables; csv: of this one" },
 	{ "symbols", OPTION_FLAG, NULL,
 	  "ndjson: names of the functions of stacks beside their addresses" },
 	{ "batch", OPTION_U64, "N",
@@ -153,6 +156,7 @@ const struct command command_export = {
 	.elsewhere = "script",
 	.help = "docs/EXPORT.md says what the file of each FORMAT has, who reads it, and what has "
 		"no place in it.\n"
+		"csv is one --table, as `dump --csv` has it.\n"
 		"perf-script is samples as `perf script` prints them, for FlameGraph, speedscope "
 		"and "
 		"others;\n"
@@ -175,6 +179,7 @@ const struct command command_export = {
 		"  ebreport export --to perf-script t.ebt | stackcollapse-perf.pl | flamegraph.pl "
 		"> t.svg\n"
 		"  ebreport export --to speedscope -o t.speedscope.json t.ebt\n"
+		"  ebreport export --to csv --table syscall -o syscalls.csv t.ebt\n"
 		"  ebrec -o - -p 1234 | ebreport export - | collector\n",
 	.options = export_options,
 };

@@ -9,6 +9,8 @@ names it; never a signal. What is in the file is compared with the reports by a 
 Exit status: 0; 1 with what is wrong on standard error.
 """
 
+import csv
+import io
 import json
 import os
 import random
@@ -38,6 +40,11 @@ def strict_json(data):
         return dict(pairs)
 
     return json.loads(data.decode("utf-8"), parse_constant=refuse, object_pairs_hook=once)
+
+
+def check_csv(data):
+    rows = list(csv.reader(io.StringIO(data.decode("utf-8"), newline=""), strict=True))
+    require(rows and all(len(row) == len(rows[0]) for row in rows), "a row has another number of cells")
 
 
 def check_ndjson(data):
@@ -73,7 +80,9 @@ def check_perf_script(data):
 
 
 # By name of the format: the ending of its files, and what raises ValueError or KeyError where a file is wrong.
+# More options, where it needs any, follow.
 FORMATS = {
+    "csv": ("csv", check_csv, "--table", "sample"),
     "ndjson": ("ndjson", check_ndjson),
     "perf-script": ("perf.txt", check_perf_script),
     "speedscope": ("speedscope.json", check_speedscope),
@@ -87,9 +96,9 @@ def formats_of(ebreport):
 
 
 def check_one(ebreport, name, path, what, whole):
-    ending, check = FORMATS[name]
+    ending, check, *options = FORMATS[name]
     output = os.path.join(os.path.dirname(path), f"output.{ending}")
-    done = subprocess.run([ebreport, "export", "--to", name, "-f", "-o", output, path], capture_output=True,
+    done = subprocess.run([ebreport, "export", "--to", name, *options, "-f", "-o", output, path], capture_output=True,
                           check=False, timeout=300, env={**os.environ, "DEBUGINFOD_URLS": ""})
     error = done.stderr.decode(errors="replace")
     if done.returncode not in ((0,) if whole else (0, 1)) or "Sanitizer" in error:
