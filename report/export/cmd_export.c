@@ -7,12 +7,13 @@
 #include "report/export/export.h"
 #include "report/out/out.h"
 
-#define FORMATS "csv, ndjson, perf-script, speedscope"
+#define FORMATS "csv, ndjson, perf-script, pprof, speedscope"
 
 static const struct export_format formats[] = {
 	{ "csv", .text = true, .rows = true, .write = export_csv },
 	{ "ndjson", .text = true, .rows = true, .write = export_ndjson },
 	{ "perf-script", .text = true, .write = export_perf_script },
+	{ "pprof", .write = export_pprof },
 	{ "speedscope", .text = true, .write = export_speedscope },
 };
 
@@ -45,18 +46,24 @@ static struct ebt_error *option_to(void *to, const char *arg)
 				"'%s' is no format and no time: formats are " FORMATS, arg);
 }
 
-/* What is for ndjson alone, or also for csv, is refused by the others. */
+/* Options of one format are refused by the others. */
 static struct ebt_error *check_options(const struct options *o, const struct export_format *format)
 {
-	static const char *const of_ndjson[] = { "table", "symbols", "batch" };
+	static const struct {
+		const char *option, *format, *other;
+	} of_one[] = {
+		{ "table", "ndjson", "csv" }, { "symbols", "ndjson" }, { "batch", "ndjson" },
+		{ "event", "pprof" },	      { "weight", "pprof" },
+	};
 
-	if (format->write == export_ndjson)
-		return NULL;
-	for (size_t i = format->write == export_csv; i < sizeof(of_ndjson) / sizeof(of_ndjson[0]);
-	     i++) {
-		if (options_flag(o, of_ndjson[i]) || options_string(o, of_ndjson[i]))
-			return ebt_error_create(EBT_ERR_INVALID, "--%s goes with --to ndjson",
-						of_ndjson[i]);
+	for (size_t i = 0; i < sizeof(of_one) / sizeof(of_one[0]); i++) {
+		const char *option = of_one[i].option, *other = of_one[i].other;
+
+		if (strcmp(of_one[i].format, format->name) != 0 &&
+		    !(other && strcmp(other, format->name) == 0) &&
+		    (options_flag(o, option) || options_string(o, option)))
+			return ebt_error_create(EBT_ERR_INVALID, "--%s goes with --to %s", option,
+						of_one[i].format);
 	}
 	return NULL;
 }
@@ -145,6 +152,10 @@ static const struct option_def export_options[] = {
 	  "ndjson: names of the functions of stacks beside their addresses" },
 	{ "batch", OPTION_U64, "N",
 	  "ndjson: after every N rows a line with sums (default: 10000)" },
+	{ "event", OPTION_STRING, "EVENT",
+	  "pprof: cpu (samples, default), offcpu, a table with stacks, as fault, or a probe" },
+	{ "weight", OPTION_STRING, "COLUMN",
+	  "pprof: with such a table: a number of it, or rows; default: duration if it has that" },
 	{ 0 },
 };
 
@@ -160,6 +171,8 @@ const struct command command_export = {
 		"perf-script is samples as `perf script` prints them, for FlameGraph, speedscope "
 		"and "
 		"others;\n"
+		"pprof is samples, or what --event says, by thread, for `go tool pprof`, Pyroscope "
+		"and Parca.\n"
 		"speedscope is samples and time off CPU of each thread, for speedscope.app.\n"
 		"\n"
 		"ndjson has one JSON object a line: a header, for each table its columns, and its "
@@ -178,6 +191,7 @@ const struct command command_export = {
 		"  ebreport export --table sample --symbols --comm nginx -o nginx.ndjson t.ebt\n"
 		"  ebreport export --to perf-script t.ebt | stackcollapse-perf.pl | flamegraph.pl "
 		"> t.svg\n"
+		"  ebreport export --to pprof --event offcpu -o offcpu.pb.gz t.ebt\n"
 		"  ebreport export --to speedscope -o t.speedscope.json t.ebt\n"
 		"  ebreport export --to csv --table syscall -o syscalls.csv t.ebt\n"
 		"  ebrec -o - -p 1234 | ebreport export - | collector\n",

@@ -2,9 +2,11 @@
 #include "report/export/message.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 
 #include "format/base/utf8.h"
+#include "report/out/out.h"
 
 #define GZIP_WINDOW (15 + 16) /* the largest, with gzip's header */
 
@@ -13,36 +15,44 @@ struct message_writer {
 	FILE *f;
 	bool gzip;
 	z_stream z;
-	unsigned char packed[1 << 16];
+	gz_header head;
+	size_t n; /* of plain, which is to be packed: protobuf-c gives a few bytes at a time */
+	unsigned char plain[1 << 16], packed[1 << 16];
 };
 
 static void pack(struct message_writer *writer, int flush)
 {
 	z_stream *z = &writer->z;
 
+	z->next_in = writer->plain;
+	z->avail_in = (unsigned int)writer->n;
 	do {
 		z->next_out = writer->packed;
 		z->avail_out = sizeof(writer->packed);
 		deflate(z, flush);
 		fwrite(writer->packed, 1, sizeof(writer->packed) - z->avail_out, writer->f);
 	} while (!z->avail_out);
+	writer->n = 0;
 }
 
 static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *data)
 {
 	struct message_writer *writer = (struct message_writer *)buffer;
 
-	while (writer->gzip && len) {
-		const size_t n = len < 1u << 30 ? len : 1u << 30;
+	if (!writer->gzip) {
+		fwrite(data, 1, len, writer->f);
+		return;
+	}
+	while (len) {
+		const size_t room = sizeof(writer->plain) - writer->n, n = len < room ? len : room;
 
-		writer->z.next_in = (unsigned char *)data;
-		writer->z.avail_in = (unsigned int)n;
-		pack(writer, Z_NO_FLUSH);
+		memcpy(writer->plain + writer->n, data, n);
+		writer->n += n;
 		data += n;
 		len -= n;
+		if (n == room)
+			pack(writer, Z_NO_FLUSH);
 	}
-	if (len)
-		fwrite(data, 1, len, writer->f);
 }
 
 struct ebt_error *message_writer_create(FILE *f, bool gzip, struct message_writer **ret)
@@ -59,6 +69,10 @@ struct ebt_error *message_writer_create(FILE *f, bool gzip, struct message_write
 		free(writer);
 		return &ebt_enomem;
 	}
+	writer->head.comment = (unsigned char *)OUT_GZIP_COMMENT;
+	writer->head.os = 3; /* Unix */
+	if (gzip)
+		deflateSetHeader(&writer->z, &writer->head);
 	*ret = writer;
 	return NULL;
 }

@@ -34,6 +34,15 @@ static bool is_trace(const struct options *options, const char *path)
 	return is_same_file(options->file, &output);
 }
 
+/* Packed by an export? The comment is all that the head has behind its ten bytes. */
+static bool is_packed_text(const char *bytes, size_t len)
+{
+	static const char begin[] = "\x1f\x8b\x08\x10", comment[] = OUT_GZIP_COMMENT;
+
+	return len >= 10 + sizeof(comment) && !memcmp(bytes, begin, strlen(begin)) &&
+	       !memcmp(bytes + 10, comment, sizeof(comment));
+}
+
 /* By its first bytes. What is packed may be a trace as well. */
 static enum out_kind kind_of(const char *bytes, size_t len)
 {
@@ -53,9 +62,10 @@ static enum out_kind kind_of(const char *bytes, size_t len)
 		if (len >= n && !memcmp(bytes, kinds[i].begin, n))
 			return kinds[i].kind;
 	}
-	return ebt_packing_of((const unsigned char *)bytes, len) == EBT_NOT_PACKED
-		       ? OUT_KIND_TEXT
-		       : OUT_KIND_PACKED;
+	if (is_packed_text(bytes, len) ||
+	    ebt_packing_of((const unsigned char *)bytes, len) == EBT_NOT_PACKED)
+		return OUT_KIND_TEXT;
+	return OUT_KIND_PACKED;
 }
 
 /* A name that was typed wrong must not cost a file: a trace replaces traces only, pictures and

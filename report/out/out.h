@@ -364,6 +364,10 @@ struct ebt_error *out_open_folder(const char *path, int *ret);
 struct ebt_error *out_make_file(int folder, const char *path, const char *name, bool force,
 				int *ret);
 
+/* The comment that gzip has of what a command packs: with it, it is no trace, and -o replaces it as
+ * it replaces text. */
+#define OUT_GZIP_COMMENT "ebreport"
+
 enum option_format out_format(const struct out *out);
 /* The JSON writer, inside the top object between members: a command adds members of its own.
  * NULL without --json. */

@@ -94,8 +94,10 @@ struct ebt_error *tree_feed_add(struct tree_feed *feed, const struct calltree_st
 
 	if (err)
 		return err;
-	calltree_add(feed->tree, node, weight);
 	feed->stacks++;
+	if (feed->take)
+		return feed->take(feed->arg, stack, node, weight);
+	calltree_add(feed->tree, node, weight);
 	return NULL;
 }
 

@@ -68,6 +68,10 @@ struct tree_feed {
 	const struct programs *programs; /* where the options need them */
 	bool no_kernel_threads;
 	struct tree_probes probes; /* where some were named */
+	/* Gets each stack with its node, and the tree gets no weight; NULL: the tree gets it. */
+	struct ebt_error *(*take)(void *arg, const struct calltree_stack *stack, uint32_t node,
+				  uint64_t weight);
+	void *arg;
 };
 
 /* Do the options let the stacks of this task pass? NULL: idle. */
