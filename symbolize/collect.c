@@ -6,8 +6,8 @@
 
 #include "format/base/array.h"
 
-/* With more, all are forgotten: some are then looked at twice. */
-#define MAX_SEEN (4u << 20)
+/* 48 bytes each. With more, all are forgotten: some are then looked at twice. */
+#define MAX_SEEN (1u << 18)
 
 void collect_deinit(struct collect *c)
 {

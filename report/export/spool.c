@@ -14,6 +14,7 @@
 
 struct keyed {
 	char *block;	  /* records that are not in the file yet; NULL: none ever was */
+	uint32_t room;	  /* for so many: most threads have few */
 	uint64_t *blocks; /* those that are: numbers of blocks of the file */
 	size_t n_blocks, capacity;
 	uint64_t count; /* of records */
@@ -73,6 +74,21 @@ static struct ebt_error *write_block(struct spool *spool, struct keyed *key)
 	return NULL;
 }
 
+static struct ebt_error *make_room(const struct spool *spool, struct keyed *key)
+{
+	const uint32_t room = key->room ? key->room * 2 : 2;
+	char *block;
+
+	if (key->count % BLOCK < key->room)
+		return NULL;
+	block = reallocarray(key->block, room, spool->size);
+	if (!block)
+		return &ebt_enomem;
+	key->block = block;
+	key->room = room;
+	return NULL;
+}
+
 struct ebt_error *spool_add(struct spool *spool, uint32_t number, const void *record)
 {
 	struct ebt_error *err = ebt_array_reserve_zeroed(&spool->keys, number, &spool->capacity);
@@ -83,10 +99,9 @@ struct ebt_error *spool_add(struct spool *spool, uint32_t number, const void *re
 	if (number >= spool->n_keys)
 		spool->n_keys = number + 1u;
 	key = &spool->keys[number];
-	if (!key->block)
-		key->block = calloc(BLOCK, spool->size);
-	if (!key->block)
-		return &ebt_enomem;
+	err = make_room(spool, key);
+	if (err)
+		return err;
 	memcpy(key->block + key->count % BLOCK * spool->size, record, spool->size);
 	key->count++;
 	return key->count % BLOCK ? NULL : write_block(spool, key);

@@ -3,7 +3,7 @@
  * Records that come in the order of time and are wanted thread by thread: they go to a temporary
  * file, and each key's are read back in the order in which they came.
  *
- * Memory: 32 records for each key, and 8 bytes for each 32 records.
+ * Memory: up to 32 records for each key, and 8 bytes for each 32 records.
  */
 #ifndef REPORT_EXPORT_SPOOL_H
 #define REPORT_EXPORT_SPOOL_H
