@@ -7,11 +7,12 @@
 #include "report/export/export.h"
 #include "report/out/out.h"
 
-#define FORMATS "csv, ndjson, perf-script, pprof, speedscope"
+#define FORMATS "csv, ndjson, otlp, perf-script, pprof, speedscope"
 
 static const struct export_format formats[] = {
 	{ "csv", .text = true, .rows = true, .write = export_csv },
 	{ "ndjson", .text = true, .rows = true, .write = export_ndjson },
+	{ "otlp", .write = export_otlp },
 	{ "perf-script", .text = true, .write = export_perf_script },
 	{ "pprof", .write = export_pprof },
 	{ "speedscope", .text = true, .write = export_speedscope },
@@ -168,6 +169,7 @@ const struct command command_export = {
 	.help = "docs/EXPORT.md says what the file of each FORMAT has, who reads it, and what has "
 		"no place in it.\n"
 		"csv is one --table, as `dump --csv` has it.\n"
+		"otlp is samples and time off CPU by process and thread, for OpenTelemetry;\n"
 		"perf-script is samples as `perf script` prints them, for FlameGraph, speedscope "
 		"and "
 		"others;\n"
@@ -189,6 +191,7 @@ const struct command command_export = {
 		"\n"
 		"  ebreport export t.ebt | jq 'select(.table == \"syscall\") | .values'\n"
 		"  ebreport export --table sample --symbols --comm nginx -o nginx.ndjson t.ebt\n"
+		"  ebreport export --to otlp -o t.otlp t.ebt\n"
 		"  ebreport export --to perf-script t.ebt | stackcollapse-perf.pl | flamegraph.pl "
 		"> t.svg\n"
 		"  ebreport export --to pprof --event offcpu -o offcpu.pb.gz t.ebt\n"

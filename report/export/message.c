@@ -89,6 +89,20 @@ void message_write(struct message_writer *writer, const ProtobufCMessage *messag
 	protobuf_c_message_pack_to_buffer(message, &writer->buffer);
 }
 
+void message_write_head(struct message_writer *writer, uint32_t field, uint64_t size)
+{
+	uint64_t numbers[] = { field << 3 | 2, size };
+	unsigned char bytes[20];
+	size_t n = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		for (; numbers[i] > 127; numbers[i] >>= 7)
+			bytes[n++] = (unsigned char)(numbers[i] | 128);
+		bytes[n++] = (unsigned char)numbers[i];
+	}
+	append(&writer->buffer, n, bytes);
+}
+
 void message_writer_finish(struct message_writer *writer)
 {
 	if (writer->gzip)

@@ -25,6 +25,8 @@ void message_writer_destroy(struct message_writer *writer);
 DEFINE_CLEANUP(struct message_writer *, message_writer_destroy);
 
 void message_write(struct message_writer *writer, const ProtobufCMessage *message);
+/* The head of a field that is a message of so many bytes, whose parts follow. */
+void message_write_head(struct message_writer *writer, uint32_t field, uint64_t size);
 /* After the last message. */
 void message_writer_finish(struct message_writer *writer);
 

@@ -9,6 +9,12 @@ static struct ebt_error *refuse(void)
 				"write this format");
 }
 
+struct ebt_error *export_otlp(struct export *e)
+{
+	(void)e;
+	return refuse();
+}
+
 struct ebt_error *export_pprof(struct export *e)
 {
 	(void)e;

@@ -184,18 +184,54 @@ static struct ebt_error *find_words(struct pprof *p, struct pprof_words *words)
 	return err;
 }
 
+#define MOST_LABELS 5
+
+static struct ebt_error *label_sample(struct pprof *p, const struct sum *sum,
+				      const struct pprof_words *words, Pprof__Label *labels,
+				      size_t *ret_n)
+{
+	struct profile *profile = &p->profile;
+	const struct ebt_task *task = profile->threads[sum->thread];
+	uint32_t name, comm = 0;
+	struct ebt_error *err = profile_text(profile, profile_thread_name(profile, task), &name);
+	size_t n = 0;
+
+	if (!err && task)
+		err = profile_text(profile, text_comm(names_process(p->e->names, task)), &comm);
+	if (err)
+		return err;
+	for (int i = 0; i < MOST_LABELS; i++)
+		pprof__label__init(&labels[i]);
+	labels[n].key = words->thread;
+	labels[n++].str = name;
+	if (sum->why != NO_WHY) {
+		labels[n].key = words->state;
+		labels[n++].str = words->states[sum->why];
+	}
+	if (task) {
+		labels[n].key = words->tid;
+		labels[n++].num = task->tid;
+		labels[n].key = words->pid;
+		labels[n++].num = task->pid;
+		labels[n].key = words->comm;
+		labels[n++].str = comm;
+	}
+	*ret_n = n;
+	return NULL;
+}
+
 static struct ebt_error *put_sample(struct pprof *p, const struct sum *sum,
 				    const struct pprof_words *words)
 {
-	const struct profile_thread *thread = &p->profile.threads[sum->thread];
-	Pprof__Label labels[5], *label[5];
+	Pprof__Label labels[MOST_LABELS], *label[MOST_LABELS];
 	Pprof__Sample sample = PPROF__SAMPLE__INIT, *samples = &sample;
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	int64_t values[] = { profile_value(sum->count), profile_value(sum->weight) };
 	const uint32_t *stack;
 	struct ebt_error *err =
 		profile_stack(&p->profile, sum->node, &stack, &sample.n_location_id)
-			?: ebt_array_reserve(&p->ids, sample.n_location_id, &p->ids_capacity);
+			?: ebt_array_reserve(&p->ids, sample.n_location_id, &p->ids_capacity)
+			?: label_sample(p, sum, words, labels, &sample.n_label);
 
 	if (err)
 		return err;
@@ -205,24 +241,8 @@ static struct ebt_error *put_sample(struct pprof *p, const struct sum *sum,
 		p->ids[sample.n_location_id++] = NOWHERE;
 		p->nowhere = true;
 	}
-	for (int i = 0; i < 5; i++) {
-		pprof__label__init(&labels[i]);
+	for (int i = 0; i < MOST_LABELS; i++)
 		label[i] = &labels[i];
-	}
-	labels[sample.n_label].key = words->thread;
-	labels[sample.n_label++].str = thread->name;
-	if (sum->why != NO_WHY) {
-		labels[sample.n_label].key = words->state;
-		labels[sample.n_label++].str = words->states[sum->why];
-	}
-	if (thread->task) {
-		labels[sample.n_label].key = words->tid;
-		labels[sample.n_label++].num = thread->task->tid;
-		labels[sample.n_label].key = words->pid;
-		labels[sample.n_label++].num = thread->task->pid;
-		labels[sample.n_label].key = words->comm;
-		labels[sample.n_label++].str = thread->process;
-	}
 	sample.location_id = p->ids;
 	sample.value = values;
 	sample.n_value = p->weight ? 2 : 1;
@@ -265,40 +285,37 @@ static struct ebt_error *put_mappings(struct pprof *p, bool programs)
 	return err;
 }
 
-/* Lines of debug information, with what is inlined, which has no end. */
 static struct ebt_error *put_location(struct pprof *p, const struct profile_location *location)
 {
-	uint32_t n;
-	const struct calltree_func *funcs = calltree_funcs(p->e->tree, &n);
+	uint32_t n_funcs;
+	const struct calltree_func *funcs = calltree_funcs(p->e->tree, &n_funcs);
 	Pprof__Location message = PPROF__LOCATION__INIT, *messages = &message;
 	Pprof__Profile part = PPROF__PROFILE__INIT;
-	struct ebt_error *err = NULL;
+	const uint32_t *chain;
+	struct ebt_error *err = profile_lines(&p->profile, location, &chain, &message.n_line)
+					?: ebt_array_reserve(&p->lines, message.n_line,
+							     &p->lines_capacity)
+					?: ebt_array_reserve(&p->line, message.n_line,
+							     &p->line_capacity);
 
+	if (err)
+		return err;
+	for (size_t i = 0; i < message.n_line; i++) {
+		const struct profile_location *at = &p->profile.locations[chain[i]];
+
+		pprof__line__init(&p->lines[i]);
+		p->lines[i].function_id = at->function;
+		p->lines[i].line = funcs[at->func].line;
+		p->line[i] = &p->lines[i];
+	}
 	message.id = location->number;
 	message.mapping_id = location->mapping;
 	message.address = profile_address(&p->profile, location);
-	for (;; location = &p->profile.locations[location->outer]) {
-		const size_t i = message.n_line;
-
-		err = ebt_array_reserve(&p->lines, i, &p->lines_capacity);
-		if (err)
-			return err;
-		pprof__line__init(&p->lines[i]);
-		p->lines[i].function_id = location->function;
-		p->lines[i].line = funcs[location->func].line;
-		message.n_line++;
-		if (!location->outer)
-			break;
-	}
-	err = ebt_array_reserve(&p->line, message.n_line - 1, &p->line_capacity);
-	for (size_t i = 0; !err && i < message.n_line; i++)
-		p->line[i] = &p->lines[i];
 	message.line = p->line;
 	part.location = &messages;
 	part.n_location = 1;
-	if (!err)
-		put(p, &part);
-	return err;
+	put(p, &part);
+	return NULL;
 }
 
 static struct ebt_error *put_nowhere(struct pprof *p)

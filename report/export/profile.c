@@ -83,23 +83,19 @@ struct ebt_error *profile_thread(struct profile *profile, const struct ebt_task 
 				 uint32_t *ret)
 {
 	const uint64_t key = task ? task->id + UINT64_C(1) : 0;
-	const struct names *names = profile->e->names;
-	struct profile_thread *thread;
 	struct ebt_error *err;
 
 	err = ebt_array_reserve(&profile->threads, profile->n_threads, &profile->threads_capacity)
 		      ?: ebt_map_add(&profile->by_task, key, (uint32_t)profile->n_threads, ret);
-	if (err || *ret < profile->n_threads)
-		return err;
-	thread = &profile->threads[profile->n_threads++];
-	*thread = (struct profile_thread){ .task = task };
-	if (!task)
-		err = profile_cstr(profile, "idle", &thread->name);
-	else
-		err = profile_text(profile, text_comm(names_task(names, task)), &thread->name)
-			      ?: profile_text(profile, text_comm(names_process(names, task)),
-					      &thread->process);
+	if (!err && *ret == profile->n_threads)
+		profile->threads[profile->n_threads++] = task;
 	return err;
+}
+
+struct ebt_str profile_thread_name(const struct profile *profile, const struct ebt_task *task)
+{
+	return task ? text_comm(names_task(profile->e->names, task))
+		    : (struct ebt_str){ "idle", 4 };
 }
 
 static struct ebt_error *find_function(struct profile *profile, const struct calltree_func *func,
@@ -266,6 +262,26 @@ struct ebt_error *profile_stack(struct profile *profile, uint32_t node, const ui
 	*ret = profile->stack;
 	*ret_n = n;
 	return err;
+}
+
+struct ebt_error *profile_lines(struct profile *profile, const struct profile_location *location,
+				const uint32_t **ret, size_t *ret_n)
+{
+	uint32_t number = profile->used[location->number];
+	size_t n = 0;
+
+	while (number) {
+		struct ebt_error *err =
+			ebt_array_reserve(&profile->stack, n, &profile->stack_capacity);
+
+		if (err)
+			return err;
+		profile->stack[n++] = number;
+		number = profile->locations[number].outer;
+	}
+	*ret = profile->stack;
+	*ret_n = n;
+	return NULL;
 }
 
 /* --- addresses --- */

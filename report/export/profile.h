@@ -37,11 +37,6 @@ struct profile_location {
 	uint32_t number; /* among those that stacks have, from 1 on; 0: it is an outer one only */
 };
 
-struct profile_thread {
-	const struct ebt_task *task; /* NULL: idle */
-	uint32_t name, process;
-};
-
 struct profile {
 	struct export *e;
 	struct interned texts;
@@ -51,7 +46,7 @@ struct profile {
 	size_t n_mappings, mappings_capacity;
 	struct profile_location *locations;
 	size_t n_locations, locations_capacity;
-	struct profile_thread *threads; /* number 0, too */
+	const struct ebt_task **threads; /* NULL: idle; number 0, too */
 	size_t n_threads, threads_capacity;
 	uint32_t *used; /* locations by number */
 	size_t n_used, used_capacity;
@@ -74,11 +69,17 @@ const char *profile_get_text(struct profile *profile, uint32_t number);
 
 struct ebt_error *profile_thread(struct profile *profile, const struct ebt_task *task,
 				 uint32_t *ret);
+struct ebt_str profile_thread_name(const struct profile *profile, const struct ebt_task *task);
 
 /* The stack of a node of the tree: numbers of locations, the innermost first. Until the next call.
  */
 struct ebt_error *profile_stack(struct profile *profile, uint32_t node, const uint32_t **ret,
 				size_t *ret_n);
+
+/* The locations whose functions are one: itself, what it is inlined into, and so on. Until the next
+ * call. */
+struct ebt_error *profile_lines(struct profile *profile, const struct profile_location *location,
+				const uint32_t **ret, size_t *ret_n);
 
 /* After the last stack: gives the mapped files their ranges. */
 void profile_finish(struct profile *profile);

@@ -22,6 +22,7 @@ import tempfile
 
 sys.dont_write_bytecode = True  # the folder of the sources stays as it is
 from failed import fail, status  # noqa: E402
+from otlp_file import Otlp  # noqa: E402
 from proto_file import Proto  # noqa: E402
 
 DAMAGED = 4  # copies of each trace with bytes that are wrong, and as many that are cut
@@ -120,6 +121,7 @@ def check_perf_script(data):
 FORMATS = {
     "csv": ("csv", check_csv, "--table", "sample"),
     "ndjson": ("ndjson", check_ndjson),
+    "otlp": ("otlp", Otlp),
     "perf-script": ("perf.txt", check_perf_script),
     "pprof": ("pb.gz", check_pprof),
     "speedscope": ("speedscope.json", check_speedscope),

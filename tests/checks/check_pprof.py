@@ -9,7 +9,6 @@ Exit status: 0; 1 with what is wrong on standard error.
 """
 
 import collections
-import json
 import os
 import re
 import subprocess
@@ -100,10 +99,8 @@ def folded_of(ebreport, arguments, trace):
     return collections.Counter({stack: min(weight, MOST) for stack, weight in weights.items() if weight})
 
 
-def compare(what, profile, expected, value):
-    got = collections.Counter({stack: min(weight, MOST) for stack, weight in profile.folded(value).items() if weight})
-    if got == expected:
-        return
+def compare_folded(what, got, expected):
+    got = collections.Counter({stack: min(weight, MOST) for stack, weight in got.items() if weight})
     for stack in sorted(got.keys() | expected.keys()):
         if got[stack] != expected[stack]:
             fail(what, f"…{stack[-200:]}: {got[stack]}, not {expected[stack]}")
@@ -114,7 +111,7 @@ def check_event(ebreport, go, trace, what, event):
     arguments = ["--event", event[0], *(("--weight", event[1]) if len(event) > 1 else ())]
     run(ebreport, "export", "--to", "pprof", "-o", output, *arguments, trace)
     profile = Profile(run(go, "tool", "pprof", "-symbolize=none", "-raw", output))
-    compare(what, profile, folded_of(ebreport, arguments, trace), -1)
+    compare_folded(what, profile.folded(-1), folded_of(ebreport, arguments, trace))
     types = {"cpu": ["samples/count", "cpu/nanoseconds"], "offcpu": ["intervals/count", "offcpu/nanoseconds"],
              "fault rows": ["fault/count"], "kmem_alloc bytes": ["alloc_objects/count", "alloc_space/bytes"],
              "futex_wait duration": ["futex_wait/count", "duration/nanoseconds"]}
@@ -126,22 +123,18 @@ def check_event(ebreport, go, trace, what, event):
 
 
 def check_trace(ebreport, go, trace, what):
-    if "hosts" in json.loads(run(ebreport, "info", "--json", trace)):
-        return 0  # an export is of one machine
     tables = run(ebreport, "info", "--csv", "--columns", "name,row_count", trace)
     with_rows = {line.split(",")[0] for line in tables.splitlines() if not line.endswith(",0")}
     n = 0
     for event in EVENTS:
         if event[0] in ("cpu", "offcpu") or event[0] in with_rows:
-            try:
-                n += check_event(ebreport, go, trace, f"{what}, {' '.join(event)}", event)
-            except ValueError as error:
-                fail(what, f"{' '.join(event)}: {error}")
+            n += check_event(ebreport, go, trace, f"{what}, {' '.join(event)}", event)
     return n
 
 
-def main():
-    ebtgen, ebreport, go, *fixtures = sys.argv[1:]
+def each_trace(arguments, check):
+    """check(ebreport, tool, trace, what it is called): how much there was to compare."""
+    ebtgen, ebreport, tool, *fixtures = arguments
     n = 0
     for fixture in fixtures:
         with tempfile.TemporaryDirectory() as folder:
@@ -150,11 +143,14 @@ def main():
                 subprocess.run([ebtgen, fixture, path], check=True)
             else:
                 os.symlink(os.path.abspath(fixture), path)
-            n += check_trace(ebreport, go, path, os.path.basename(fixture))
+            try:
+                n += check(ebreport, tool, path, os.path.basename(fixture))
+            except (ValueError, KeyError) as error:
+                fail(os.path.basename(fixture), f"{type(error).__name__}: {error}")
     if not n:
         fail("all", "no sample to compare")
-    return status()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    each_trace(sys.argv[1:], check_trace)
+    sys.exit(status())
