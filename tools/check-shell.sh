@@ -4,5 +4,5 @@
 cd "$(dirname "$0")/.." || exit
 
 command -v shellcheck >/dev/null || exit 77
-mapfile -t scripts < <(grep -lrE '^#!/bin/(ba)?sh' .ci tools tests)
+mapfile -t scripts < <(grep -lrE '^#!/bin/(ba)?sh' .ci share tools tests)
 shellcheck -x -S warning "${scripts[@]}"

@@ -29,6 +29,11 @@ uint64_t ebt_hash_bytes(uint64_t hash, const void *data, size_t len)
 	return XXH3_64bits_withSeed(data, len, hash ^ ebt_map_seeds[0]);
 }
 
+uint64_t ebt_hash_kept(uint64_t hash, const void *data, size_t len)
+{
+	return XXH3_64bits_withSeed(data, len, hash);
+}
+
 static size_t behind(const struct ebt_map *map, size_t i)
 {
 	return (i + 1) & (map->capacity - 1);

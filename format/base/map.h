@@ -149,5 +149,7 @@ void ebt_map_change(struct ebt_map *map, uint64_t key, uint32_t from, uint32_t t
 
 /* XXH3, seeded; hash: as above. */
 uint64_t ebt_hash_bytes(uint64_t hash, const void *data, size_t len);
+/* The same in every process and on every machine, for what is kept: not for a map. */
+uint64_t ebt_hash_kept(uint64_t hash, const void *data, size_t len);
 
 #endif

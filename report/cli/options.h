@@ -63,6 +63,7 @@ struct options {
 
 	enum option_format format;
 	const char *output;  /* NULL: standard output */
+	bool folder;	     /* as with COMMAND_FOLDER */
 	bool to_stdout;	     /* `-o -` says so */
 	char *named_output;  /* where that is made of the name of FILE */
 	const char *sort;    /* key of a column, or NULL */

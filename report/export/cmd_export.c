@@ -7,9 +7,10 @@
 #include "report/export/export.h"
 #include "report/out/out.h"
 
-#define FORMATS "csv, ndjson, otlp, perf-script, pprof, speedscope"
+#define FORMATS "clickhouse, csv, ndjson, otlp, perf-script, pprof, speedscope"
 
 static const struct export_format formats[] = {
+	{ "clickhouse", .folder = true, .write = export_clickhouse },
 	{ "csv", .text = true, .rows = true, .write = export_csv },
 	{ "ndjson", .text = true, .rows = true, .write = export_ndjson },
 	{ "otlp", .write = export_otlp },
@@ -35,6 +36,7 @@ static struct ebt_error *option_to(void *to, const char *arg)
 
 	if (find_format(arg)) {
 		options_keep(options, "to", arg);
+		options->folder = find_format(arg)->folder;
 		options->recorded_time = !find_format(arg)->rows;
 		options->whole = find_format(arg)->write != export_ndjson;
 		return NULL;
@@ -132,7 +134,7 @@ static struct ebt_error *run_export(struct report *report)
 	};
 	struct ebt_error *err = check_options(report->options, format);
 
-	if (!err && !format->text && out_is_terminal(report->out))
+	if (!err && !format->text && !format->folder && out_is_terminal(report->out))
 		err = ebt_error_create(EBT_ERR_INVALID,
 				       "--to %s is not for a terminal: use -o FILE or a pipe",
 				       format->name);
@@ -168,6 +170,8 @@ const struct command command_export = {
 	.elsewhere = "script",
 	.help = "docs/EXPORT.md says what the file of each FORMAT has, who reads it, and what has "
 		"no place in it.\n"
+		"clickhouse is a folder of files that ClickHouse reads, one for each table; see "
+		"docs/FLEET.md.\n"
 		"csv is one --table, as `dump --csv` has it.\n"
 		"otlp is samples and time off CPU by process and thread, for OpenTelemetry;\n"
 		"perf-script is samples as `perf script` prints them, for FlameGraph, speedscope "
@@ -196,6 +200,7 @@ const struct command command_export = {
 		"> t.svg\n"
 		"  ebreport export --to pprof --event offcpu -o offcpu.pb.gz t.ebt\n"
 		"  ebreport export --to speedscope -o t.speedscope.json t.ebt\n"
+		"  ebreport export --to clickhouse -o t.clickhouse t.ebt\n"
 		"  ebreport export --to csv --table syscall -o syscalls.csv t.ebt\n"
 		"  ebrec -o - -p 1234 | ebreport export - | collector\n",
 	.options = export_options,

@@ -47,6 +47,7 @@ struct export
 struct export_format {
 	const char *name; /* of --to */
 	bool text;	  /* may be shown on a terminal */
+	bool folder;	  /* -o names one */
 	bool rows;	  /* it has rows as they are, those from before and behind, too */
 	struct ebt_error *(*write)(struct export *e);
 };
@@ -91,6 +92,7 @@ struct ebt_error *export_intervals(struct export *e, const struct export_interva
 
 /* --- formats --- */
 
+struct ebt_error *export_clickhouse(struct export *e);
 struct ebt_error *export_csv(struct export *e);
 struct ebt_error *export_ndjson(struct export *e);
 struct ebt_error *export_otlp(struct export *e);

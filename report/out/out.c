@@ -56,7 +56,7 @@ struct ebt_error *out_create(const struct options *options, struct trace *trace,
 	out->trace = trace;
 	out->f = stdout;
 	out->path = "standard output";
-	if (options->output && !(flags & COMMAND_FOLDER)) {
+	if (options->output && !(flags & COMMAND_FOLDER) && !options->folder) {
 		out->made = flags & COMMAND_COPY && lstat(options->output, &before);
 		err = out_open(options, "-o", options->output, kind_written(options),
 			       &out->own_file);

@@ -15,16 +15,19 @@ import io
 import json
 import os
 import random
+import shutil
 import re
 import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+import native  # noqa: E402
 from failed import fail, status  # noqa: E402
 from otlp_file import Otlp  # noqa: E402
 from proto_file import Proto  # noqa: E402
 
+TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../share/ebreport/clickhouse/tables.sql")
 DAMAGED = 4  # copies of each trace with bytes that are wrong, and as many that are cut
 
 
@@ -48,6 +51,31 @@ def strict_json(data):
 def check_csv(data):
     rows = list(csv.reader(io.StringIO(data.decode("utf-8"), newline=""), strict=True))
     require(rows and all(len(row) == len(rows[0]) for row in rows), "a row has another number of cells")
+
+
+def check_clickhouse(files):
+    """A folder: stacks have their frames, and rows their stacks, each once; no row is there twice."""
+    tables = {name[:-len(".native")]: list(native.blocks(data)) for name, data in files.items()
+              if name.endswith(".native")}
+
+    def column(table, name):
+        return [value for block in tables[table] for value in block[name]]
+
+    require(files["tables.sql"] == read(TABLES), "share/ebreport/clickhouse/tables.sql is another: copy it")
+    require(len(column("trace", "trace")) == 1, "there is not one trace")
+    frames, stacks = column("frame", "frame"), column("stack", "stack")
+    require(len(set(frames)) == len(frames), "a frame is there twice")
+    require(set(frame for stack in column("stack", "frames") for frame in stack) == set(frames), "frames are missing")
+    rows = 0
+    for name, of in tables.items():
+        if name in ("trace", "host", "frame", "stack"):
+            continue
+        keys = [key for block in of for key in zip(block["chunk"], block["row"])]
+        rows += len(keys)
+        require(len(set(keys)) == len(keys), f"{name}: a row is there twice")
+        if of and "stack" in of[0]:
+            require(set(column(name, "stack")) <= {0, *stacks}, f"{name}: a stack is missing")
+    require(column("trace", "rows") == [rows], "the trace counts other rows")
 
 
 def check_ndjson(data):
@@ -119,6 +147,7 @@ def check_perf_script(data):
 # By name of the format: the ending of its files, and what raises ValueError or KeyError where a file is wrong.
 # More options, where it needs any, follow.
 FORMATS = {
+    "clickhouse": ("clickhouse", check_clickhouse),
     "csv": ("csv", check_csv, "--table", "sample"),
     "ndjson": ("ndjson", check_ndjson),
     "otlp": ("otlp", Otlp),
@@ -134,6 +163,16 @@ def formats_of(ebreport):
     return done.stderr.decode().strip().rpartition("formats are ")[2].split(", ")
 
 
+def read(path):
+    """A file, or the files of a folder, which is gone then."""
+    if os.path.isdir(path):
+        files = {name: read(os.path.join(path, name)) for name in os.listdir(path)}
+        shutil.rmtree(path)
+        return files
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def check_one(ebreport, name, path, what, whole):
     ending, check, *options = FORMATS[name]
     output = os.path.join(os.path.dirname(path), f"output.{ending}")
@@ -147,9 +186,10 @@ def check_one(ebreport, name, path, what, whole):
     elif done.returncode == 1 and not error:
         fail(what, f"--to {name} fails without a word")
     if done.returncode:
+        if os.path.isdir(output):
+            shutil.rmtree(output)
         return
-    with open(output, "rb") as file:
-        data = file.read()
+    data = read(output)
     try:
         check(data)
     except (ValueError, KeyError, IndexError, TypeError) as error:
