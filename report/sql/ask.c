@@ -251,11 +251,11 @@ static struct ebt_error *find_sym(void *arg, struct sym **ret)
 static int note_table(void *arg, int action, const char *table, const char *column,
 		      const char *database, const char *inner)
 {
-	const struct ebt_table *known =
-		action == SQLITE_READ && table ? ebt_table_by_name(table) : NULL;
+	const struct ebt_table *known = NULL;
 
 	(void)column;
-	(void)database;
+	if (action == SQLITE_READ && table && !(database && !strcmp(database, "perfetto")))
+		known = ebt_table_by_name(table);
 	(void)inner;
 	if (known)
 		trace_note_table(arg, known->id);
@@ -303,6 +303,7 @@ static struct ebt_error *ask(struct asker *asker)
 	const char *question;
 	struct ebt_error *err = sql_traces_create(asker->db, &traces)
 					?: sql_functions_create(asker->db, traces)
+					?: sql_views_create(asker->db, traces)
 					?: open_traces(asker->report, traces, &question);
 
 	if (!err && !question)

@@ -69,7 +69,8 @@ int sqlite3_ebt_init(sqlite3 *db, char **message, const sqlite3_api_routines *ap
 	struct ebt_error *err;
 
 	SQLITE_EXTENSION_INIT2(api);
-	err = sql_traces_create(db, &traces) ?: sql_functions_create(db, traces);
+	err = sql_traces_create(db, &traces) ?: sql_functions_create(db, traces)
+					?: sql_views_create(db, traces);
 	if (err) {
 		*message = sqlite3_mprintf("%s", err->message);
 		ebt_error_destroy(err);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Functions for questions: names of stacks, calls and errors. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "report/base/text.h"
 #include "report/calls/names.h"
@@ -85,6 +88,109 @@ static void error_name(sqlite3_context *context, int argc, sqlite3_value **argv)
 		sqlite3_result_text(context, name, -1, SQLITE_STATIC);
 }
 
+/* callsite(ustack, kstack, trace): in stack_profile_callsite. */
+static void callsite(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	const struct sql_traces *traces = sqlite3_user_data(context);
+	const char *name = (const char *)sqlite3_value_text(argv[2]);
+	const int64_t user = sqlite3_value_int64(argv[0]), kernel = sqlite3_value_int64(argv[1]);
+	struct ebt_error *err = NULL;
+	bool found = false;
+	int64_t v = 0;
+
+	(void)argc;
+	for (struct sql_source *s = sql_traces_first(traces); name && !err && !found && s;
+	     s = s->next) {
+		if (!strcmp(s->name, name))
+			err = sql_profile_callsite(
+				s, sqlite3_value_type(argv[0]) == SQLITE_NULL ? NULL : &user,
+				sqlite3_value_type(argv[1]) == SQLITE_NULL ? NULL : &kernel, &v,
+				&found);
+	}
+	if (err)
+		sql_result_error(context, err);
+	else if (found)
+		sqlite3_result_int64(context, v);
+}
+
+/* counter_value(value, type, divisor): of tables `counter` and `counter_def`, in its unit. */
+static void counter_value(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	const sqlite3_int64 bits = sqlite3_value_int64(argv[0]);
+	const double divisor = sqlite3_value_double(argv[2]);
+	const char *type = (const char *)sqlite3_value_text(argv[1]);
+	double v = (double)bits;
+
+	(void)argc;
+	if (type && !strcmp(type, "double"))
+		memcpy(&v, &bits, sizeof(v));
+	sqlite3_result_double(context, divisor > 0 ? v / divisor : v);
+}
+
+/* --- times --- */
+
+/* The trace of this name, or the first. */
+static const struct sql_source *source_of(sqlite3_context *context, int argc, int i,
+					  sqlite3_value **argv)
+{
+	const struct sql_source *first = sql_traces_first(sqlite3_user_data(context));
+	const char *name = i < argc ? (const char *)sqlite3_value_text(argv[i]) : NULL;
+
+	for (const struct sql_source *s = first; name && s; s = s->next) {
+		if (!strcmp(s->name, name))
+			return s;
+	}
+	return name ? NULL : first;
+}
+
+/* trace_end(), trace_end(trace): as `ts`. */
+static void trace_end(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	const struct sql_source *source = source_of(context, argc, 0, argv);
+
+	if (source)
+		sqlite3_result_int64(context,
+				     (sqlite3_int64)(ebt_reader_info(source->reader)->end_ns -
+						     source->start_ns));
+}
+
+static bool realtime(sqlite3_context *context, int argc, sqlite3_value **argv, uint64_t *ret)
+{
+	const struct sql_source *source = source_of(context, argc, 1, argv);
+
+	if (!source || sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return false;
+	*ret = ebt_reader_info(source->reader)->start_realtime_ns +
+	       (uint64_t)sqlite3_value_int64(argv[0]);
+	return true;
+}
+
+/* to_realtime(ts), to_realtime(ts, trace): ns since 1970. */
+static void to_realtime(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	uint64_t ns;
+
+	if (realtime(context, argc, argv, &ns))
+		sqlite3_result_int64(context, (sqlite3_int64)ns);
+}
+
+/* abs_time_str(ts), abs_time_str(ts, trace): in UTC, to the ns. */
+static void abs_time_str(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	char date[64], text[96];
+	struct tm tm;
+	uint64_t ns;
+	time_t s;
+
+	if (!realtime(context, argc, argv, &ns))
+		return;
+	s = (time_t)(ns / 1000000000);
+	if (!gmtime_r(&s, &tm) || !strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm))
+		return;
+	snprintf(text, sizeof(text), "%s.%09u", date, (unsigned int)(ns % 1000000000));
+	sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+}
+
 struct ebt_error *sql_functions_create(sqlite3 *db, struct sql_traces *traces)
 {
 	static const struct {
@@ -96,11 +202,20 @@ struct ebt_error *sql_functions_create(sqlite3 *db, struct sql_traces *traces)
 		{ "syscall_name", 1, call_name },
 		{ "syscall_name", 2, call_name },
 		{ "errno_name", 1, error_name },
+		{ "callsite", 3, callsite },
+		{ "counter_value", 3, counter_value },
+		{ "trace_end", 0, trace_end },
+		{ "trace_end", 1, trace_end },
+		{ "to_realtime", 1, to_realtime },
+		{ "to_realtime", 2, to_realtime },
+		{ "abs_time_str", 1, abs_time_str },
+		{ "abs_time_str", 2, abs_time_str },
 	};
 	int rc = SQLITE_OK;
 
 	for (size_t i = 0; !rc && i < sizeof(list) / sizeof(list[0]); i++)
-		rc = sqlite3_create_function(db, list[i].name, list[i].n, SQLITE_UTF8, traces,
-					     list[i].fn, NULL, NULL);
+		rc = sqlite3_create_function(db, list[i].name, list[i].n,
+					     SQLITE_UTF8 | SQLITE_INNOCUOUS, traces, list[i].fn,
+					     NULL, NULL);
 	return rc ? ebt_error_create(EBT_ERR_SYSTEM, "SQLite: %s", sqlite3_errstr(rc)) : NULL;
 }

@@ -9,6 +9,7 @@
 #define REPORT_SQL_SQL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "format/base/cleanup.h"
 #include "format/base/error.h"
@@ -35,10 +36,22 @@ typedef struct ebt_error *sql_tell_fn(void *arg, const char *sentence);
 struct sql_source;
 struct ebt_error *sql_source_damage(const struct sql_source *source, sql_tell_fn *tell, void *arg);
 
+/* A virtual table of either kind, made with this declaration, which is freed. */
+struct sql_vtab {
+	sqlite3_vtab base;
+	const void *module;
+};
+int sql_vtab_connect(sqlite3 *db, const void *module, char *declaration, sqlite3_vtab **ret);
+int sql_vtab_disconnect(sqlite3_vtab *vtab);
+
 /* The virtual table of an event kind; see table.c. */
 struct ebt_table;
 struct ebt_error *sql_table_create(sqlite3 *db, const struct sql_traces *traces,
-				   const struct ebt_table *table);
+				   const struct ebt_table *table, const char *name);
+/* Tables that are worked out, and the views in the names that Perfetto's users know; views.c. */
+struct ebt_error *sql_views_create(sqlite3 *db, struct sql_traces *traces);
+/* Where a view has the name of an event table, `event_NAME` is the table for views. */
+bool sql_views_hide(const char *name, char *ret, size_t size);
 /* The traces in order. */
 struct sql_source *sql_traces_first(const struct sql_traces *traces);
 

@@ -29,13 +29,8 @@ struct sql_module {
 	const struct ebt_table *table; /* of the first trace that has it */
 	struct sql_column columns[MAX_COLUMNS];
 	int n_columns;
-	int task, dump; /* indexes of the first TASK field and of `udump`, or -1 */
-	uint64_t rows;	/* of the first trace, about */
-};
-
-struct sql_table {
-	sqlite3_vtab base;
-	const struct sql_module *module;
+	struct sql_stack_fields stack;
+	uint64_t rows; /* of the first trace, about */
 };
 
 struct sql_cursor {
@@ -48,6 +43,9 @@ struct sql_cursor {
 	__int128 from, to;
 	uint32_t pid;
 	uint64_t fields;
+	/* Rows of other threads and CPUs are passed over: columns, or -1 where any will do. */
+	int tid_column, cpu_column;
+	int64_t tid, cpu;
 };
 
 /* What is pushed down, each with one argument, in this order. */
@@ -58,13 +56,14 @@ enum sql_plan {
 	PLAN_UNTIL = 1 << 3, /* ts <= */
 	PLAN_AT = 1 << 4,    /* ts = */
 	PLAN_PID = 1 << 5,
-	PLAN_ORDERED = 1 << 6, /* has no argument: rows are to come in the order of ts */
+	PLAN_TID = 1 << 6,     /* rows of it; chunks do not tell */
+	PLAN_CPU = 1 << 7,     /* likewise */
+	PLAN_ORDERED = 1 << 8, /* has no argument: rows are to come in the order of ts */
 };
-#define N_PLANS 6 /* with an argument */
+#define N_PLANS 8 /* with an argument */
 
-static const char *const plan_texts[N_PLANS] = {
-	"ts>=?", "ts>?", "ts<?", "ts<=?", "ts=?", "pid=?"
-};
+static const char *const plan_texts[N_PLANS] = { "ts>=?", "ts>?",  "ts<?",  "ts<=?",
+						 "ts=?",  "pid=?", "tid=?", "cpu=?" };
 
 static int failed(char **to, struct ebt_error *err)
 {
@@ -181,37 +180,25 @@ static char *declaration(const struct sql_module *module)
 static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
 			 sqlite3_vtab **ret, char **message)
 {
-	struct sql_table *table = sqlite3_malloc(sizeof(*table));
-	char *text = declaration(aux);
-	int rc = table && text ? sqlite3_declare_vtab(db, text) : SQLITE_NOMEM;
-
 	(void)argc;
 	(void)argv;
 	(void)message;
-	sqlite3_free(text);
-	if (rc) {
-		sqlite3_free(table);
-		return rc;
-	}
-	*table = (struct sql_table){ .module = aux };
-	*ret = &table->base;
-	return SQLITE_OK;
-}
-
-static int table_disconnect(sqlite3_vtab *base)
-{
-	sqlite3_free(base);
-	return SQLITE_OK;
+	return sql_vtab_connect(db, aux, declaration(aux), ret);
 }
 
 /* --- plans --- */
 
 static int plan_of(const struct sql_column *column, unsigned char op)
 {
-	if (column->kind == COLUMN_PID)
-		return op == SQLITE_INDEX_CONSTRAINT_EQ ? PLAN_PID : 0;
-	if (column->kind != COLUMN_VALUE || column->field)
-		return 0;
+	if (column->kind != COLUMN_VALUE || column->field) {
+		if (op != SQLITE_INDEX_CONSTRAINT_EQ)
+			return 0;
+		return column->kind == COLUMN_PID     ? PLAN_PID
+		       : column->kind == COLUMN_TID   ? PLAN_TID
+		       : column->kind != COLUMN_VALUE ? 0
+		       : !strcmp(column->name, "cpu") ? PLAN_CPU
+						      : 0;
+	}
 	switch (op) {
 	case SQLITE_INDEX_CONSTRAINT_GE:
 		return PLAN_FROM;
@@ -228,22 +215,6 @@ static int plan_of(const struct sql_column *column, unsigned char op)
 	}
 }
 
-/* Stacks have names by these. */
-static uint64_t stack_fields(const struct sql_module *module)
-{
-	uint64_t fields = 0;
-
-	if (module->task >= 0)
-		fields |= UINT64_C(1) << module->task;
-	if (module->dump >= 0)
-		fields |= UINT64_C(1) << module->dump;
-	for (uint32_t i = 0; i < module->table->n_fields; i++) {
-		if (module->table->fields[i].type == EBT_TYPE_STACK)
-			fields |= UINT64_C(1) << i;
-	}
-	return fields;
-}
-
 /* Bit 63 of those used stands for all columns from there on. */
 static uint64_t used_fields(const struct sql_module *module, uint64_t used)
 {
@@ -256,13 +227,13 @@ static uint64_t used_fields(const struct sql_module *module, uint64_t used)
 			continue;
 		fields |= UINT64_C(1) << column->field;
 		if (module->table->fields[column->field].type == EBT_TYPE_STACK)
-			fields |= stack_fields(module);
+			fields |= sql_stack_wants(module->table);
 	}
 	return fields;
 }
 
 /* Rows are checked again by SQLite: what is pushed down is by chunks. */
-static int choose(sqlite3_index_info *info, const struct sql_module *module)
+static int choose(sqlite3_index_info *info, const struct sql_module *module, int columns[N_PLANS])
 {
 	int plan = 0, at[N_PLANS], argument = 0;
 
@@ -276,6 +247,7 @@ static int choose(sqlite3_index_info *info, const struct sql_module *module)
 			continue;
 		plan |= bit;
 		at[__builtin_ctz((unsigned int)bit)] = i;
+		columns[__builtin_ctz((unsigned int)bit)] = constraint->iColumn;
 	}
 	for (int k = 0; k < N_PLANS; k++) {
 		if (plan >> k & 1)
@@ -284,7 +256,8 @@ static int choose(sqlite3_index_info *info, const struct sql_module *module)
 	return plan;
 }
 
-static char *plan_text(int plan, uint64_t fields)
+/* Behind the fields: the columns of PLAN_TID and PLAN_CPU. */
+static char *plan_text(int plan, uint64_t fields, const int columns[N_PLANS])
 {
 	sqlite3_str *s = sqlite3_str_new(NULL);
 
@@ -293,16 +266,20 @@ static char *plan_text(int plan, uint64_t fields)
 			sqlite3_str_appendf(s, "%s ", plan_texts[k]);
 	}
 	sqlite3_str_appendf(s, "fields %llx", (unsigned long long)fields);
+	if (plan & (PLAN_TID | PLAN_CPU))
+		sqlite3_str_appendf(s, " columns %d %d", plan & PLAN_TID ? columns[6] : -1,
+				    plan & PLAN_CPU ? columns[7] : -1);
 	return sqlite3_str_finish(s);
 }
 
 static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-	const struct sql_module *module = ((struct sql_table *)base)->module;
-	int plan = choose(info, module);
+	const struct sql_module *module = ((struct sql_vtab *)base)->module;
+	int columns[N_PLANS];
+	int plan = choose(info, module, columns);
 	double rows = (double)module->rows + 1;
 
-	info->idxStr = plan_text(plan, used_fields(module, info->colUsed));
+	info->idxStr = plan_text(plan, used_fields(module, info->colUsed), columns);
 	info->needToFreeIdxStr = 1;
 	if (!info->idxStr)
 		return SQLITE_NOMEM;
@@ -314,8 +291,11 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		rows /= 4;
 	if (plan & PLAN_PID)
 		rows /= 4;
-	info->estimatedRows = (sqlite3_int64)rows + 1;
 	info->estimatedCost = rows + 100;
+	if (plan & (PLAN_TID | PLAN_CPU))
+		rows /= 4; /* they are read nonetheless */
+	info->estimatedRows = (sqlite3_int64)rows + 1;
+	info->estimatedCost += rows / 4;
 	/* A trace is in order of time, and the next one begins anew. */
 	if (info->nOrderBy == 1 && !info->aOrderBy[0].desc && info->aOrderBy[0].iColumn == 0 &&
 	    !sql_traces_first(module->traces)->next) {
@@ -350,7 +330,7 @@ static int cursor_close(sqlite3_vtab_cursor *base)
 
 static const struct sql_module *module_of(const struct sql_cursor *cursor)
 {
-	return ((const struct sql_table *)cursor->base.pVtab)->module;
+	return ((const struct sql_vtab *)cursor->base.pVtab)->module;
 }
 
 /* Of this trace: the table may have another place there, or be missing. */
@@ -376,6 +356,32 @@ static struct ebt_error *begin_source(struct sql_cursor *cursor)
 	return ebt_cursor_create(source->reader, &query, &cursor->cursor);
 }
 
+/* A table that is not ours may have other fields in another file. */
+static bool has_field(const struct sql_cursor *cursor, const struct sql_column *column)
+{
+	const struct ebt_batch *batch = cursor->row.batch;
+	const bool is_task = column->kind != COLUMN_VALUE;
+
+	return column->field < batch->table->n_fields && batch->col[column->field] &&
+	       (batch->table->fields[column->field].type == EBT_TYPE_TASK) == is_task;
+}
+
+static bool passes(const struct sql_cursor *cursor)
+{
+	const struct sql_column *columns = module_of(cursor)->columns;
+	const struct sql_column *tid = columns + cursor->tid_column;
+	const struct sql_column *cpu = columns + cursor->cpu_column;
+	const struct ebt_task *task;
+
+	if (cursor->tid_column >= 0 && has_field(cursor, tid)) {
+		task = ebt_task(&cursor->row, tid->field);
+		if (!task || task->tid != cursor->tid)
+			return false;
+	}
+	return cursor->cpu_column < 0 || !has_field(cursor, cpu) ||
+	       ebt_u64(&cursor->row, cpu->field) == (uint64_t)cursor->cpu;
+}
+
 static int cursor_next(sqlite3_vtab_cursor *base)
 {
 	struct sql_cursor *cursor = (struct sql_cursor *)base;
@@ -385,8 +391,13 @@ static int cursor_next(sqlite3_vtab_cursor *base)
 	while (!err && cursor->source) {
 		err = cursor->cursor ? NULL : begin_source(cursor);
 		err = err ?: ebt_cursor_next(cursor->cursor, &cursor->row);
-		if (err || cursor->row.batch)
+		if (err)
 			break;
+		if (cursor->row.batch) {
+			if (passes(cursor))
+				break;
+			continue;
+		}
 		ebt_cursor_destroy(cursor->cursor);
 		cursor->cursor = NULL;
 		cursor->source = cursor->source->next;
@@ -426,6 +437,14 @@ static void take_bound(struct sql_cursor *cursor, int plan, sqlite3_value *value
 			cursor->pid = (uint32_t)sqlite3_value_int64(value);
 		return;
 	}
+	if (plan == PLAN_TID || plan == PLAN_CPU) {
+		int *column = plan == PLAN_TID ? &cursor->tid_column : &cursor->cpu_column;
+
+		if (sqlite3_value_type(value) != SQLITE_INTEGER)
+			*column = -1;
+		*(plan == PLAN_TID ? &cursor->tid : &cursor->cpu) = sqlite3_value_int64(value);
+		return;
+	}
 	if (!bound(value, up, &v))
 		return;
 	if (plan & (PLAN_FROM | PLAN_AFTER | PLAN_AT)) {
@@ -443,7 +462,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
 			 sqlite3_value **argv)
 {
 	struct sql_cursor *cursor = (struct sql_cursor *)base;
-	const char *fields = strstr(text, "fields ");
+	const char *fields = strstr(text, "fields "), *columns = strstr(text, "columns ");
 	int argument = 0;
 
 	ebt_cursor_destroy(cursor->cursor);
@@ -457,6 +476,9 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
 	cursor->to = (__int128)UINT64_MAX + 1;
 	cursor->pid = 0;
 	cursor->fields = fields ? strtoull(fields + strlen("fields "), NULL, 16) : ~UINT64_C(0);
+	cursor->tid_column = cursor->cpu_column = -1;
+	if (columns)
+		sscanf(columns, "columns %d %d", &cursor->tid_column, &cursor->cpu_column);
 	for (int k = 0; k < N_PLANS; k++) {
 		if (plan >> k & 1 && argument < argc)
 			take_bound(cursor, 1 << k, argv[argument++]);
@@ -491,15 +513,6 @@ static void put_u64(sqlite3_context *context, uint64_t v)
 		sqlite3_result_int64(context, (sqlite3_int64)v);
 }
 
-/* A table that is not ours may have other fields in another file. */
-static bool has_type(const struct ebt_row *row, int field, enum ebt_type type)
-{
-	const struct ebt_table *table = row->batch->table;
-
-	return (uint32_t)field < table->n_fields && row->batch->col[field] &&
-	       table->fields[field].type == type;
-}
-
 /* Since the start, in the order of times, however far they are from it. */
 static void put_time(sqlite3_context *context, uint64_t v, uint64_t start)
 {
@@ -523,39 +536,16 @@ static void put_task(sqlite3_context *context, const struct ebt_task *task, enum
 								   : task->id);
 }
 
-static bool is_in_kernel(const struct ebt_row *row)
-{
-	const struct ebt_table *table = row->batch->table;
-
-	for (uint32_t i = 0; i < table->n_fields; i++) {
-		const struct ebt_stack *stack =
-			has_type(row, (int)i, EBT_TYPE_STACK) ? ebt_stack(row, i) : NULL;
-
-		if (stack && !(stack->attrs & EBT_STACK_USER))
-			return true;
-	}
-	return false;
-}
-
 static void put_stack(sqlite3_context *context, const struct sql_cursor *cursor,
 		      const struct ebt_stack *stack)
 {
-	const struct sql_module *module = module_of(cursor);
-	const struct ebt_row *row = &cursor->row;
-	struct sql_stack s = { .time = row->time };
 	struct ebt_error *err;
+	struct sql_stack s;
 	int64_t number;
 
 	if (!stack)
 		return;
-	s.stack = *stack;
-	if (module->task >= 0 && has_type(row, module->task, EBT_TYPE_TASK))
-		s.task = ebt_task(row, (unsigned int)module->task);
-	if (stack->attrs & EBT_STACK_USER) {
-		s.below_kernel = is_in_kernel(row);
-		if (module->dump >= 0 && has_type(row, module->dump, EBT_TYPE_BYTES))
-			s.dump = ebt_str(row, (unsigned int)module->dump);
-	}
+	s = sql_stack_of(&cursor->row, &module_of(cursor)->stack, stack);
 	err = sql_stacks_number(&cursor->source->stacks, &s, &number);
 	if (err)
 		sql_result_error(context, err);
@@ -605,15 +595,6 @@ static void put_value(sqlite3_context *context, const struct sql_cursor *cursor,
 	}
 }
 
-static bool has_field(const struct sql_cursor *cursor, const struct sql_column *column)
-{
-	const struct ebt_batch *batch = cursor->row.batch;
-	const bool is_task = column->kind != COLUMN_VALUE;
-
-	return column->field < batch->table->n_fields && batch->col[column->field] &&
-	       (batch->table->fields[column->field].type == EBT_TYPE_TASK) == is_task;
-}
-
 static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i)
 {
 	const struct sql_cursor *cursor = (const struct sql_cursor *)base;
@@ -638,7 +619,7 @@ static const sqlite3_module methods = {
 	.iVersion = 1,
 	.xConnect = table_connect, /* without xCreate: the table is there by itself */
 	.xBestIndex = table_best_index,
-	.xDisconnect = table_disconnect,
+	.xDisconnect = sql_vtab_disconnect,
 	.xOpen = cursor_open,
 	.xClose = cursor_close,
 	.xFilter = cursor_filter,
@@ -663,7 +644,7 @@ static uint64_t count_rows(const struct sql_traces *traces, uint16_t id)
 }
 
 struct ebt_error *sql_table_create(sqlite3 *db, const struct sql_traces *traces,
-				   const struct ebt_table *table)
+				   const struct ebt_table *table, const char *name)
 {
 	struct sql_module *module = calloc(1, sizeof(*module));
 	struct ebt_error *err;
@@ -674,17 +655,13 @@ struct ebt_error *sql_table_create(sqlite3 *db, const struct sql_traces *traces,
 	module->traces = traces;
 	module->table = table;
 	module->rows = count_rows(traces, table->id);
-	module->dump = ebt_field_by_name(table, "udump");
-	module->task = -1;
-	for (uint32_t i = table->n_fields; i-- > 0;)
-		module->task = table->fields[i].type == EBT_TYPE_TASK ? (int)i : module->task;
+	module->stack = sql_stack_fields(table);
 	err = add_columns(module);
 	if (err) {
 		module_destroy(module);
 		return err;
 	}
-	rc = sqlite3_create_module_v2(db, table->name, &methods, module, module_destroy);
-	return rc ? ebt_error_create(EBT_ERR_SYSTEM, "SQLite: %s: %s", table->name,
-				     sqlite3_errstr(rc))
+	rc = sqlite3_create_module_v2(db, name, &methods, module, module_destroy);
+	return rc ? ebt_error_create(EBT_ERR_SYSTEM, "SQLite: %s: %s", name, sqlite3_errstr(rc))
 		  : NULL;
 }

@@ -18,6 +18,8 @@ struct sql_traces {
 
 static void source_destroy(struct sql_source *source)
 {
+	sql_profile_destroy(source->profile);
+	sql_tasks_destroy(source->tasks);
 	sql_stacks_destroy(source->stacks);
 	if (source->owned) {
 		sym_destroy(source->sym);
@@ -86,6 +88,7 @@ struct sql_source *sql_traces_first(const struct sql_traces *traces)
 static struct ebt_error *make_tables(struct sql_traces *traces, const struct ebt_reader *reader)
 {
 	struct ebt_error *err = NULL;
+	char hidden[EBT_MAX_NAME + 8];
 	size_t n;
 	const struct ebt_table *tables = ebt_reader_tables(reader, &n);
 
@@ -93,7 +96,9 @@ static struct ebt_error *make_tables(struct sql_traces *traces, const struct ebt
 	for (size_t i = 0; !err && i < n; i++) {
 		if (reader != traces->first->reader && ebt_table_by_id(tables[i].id))
 			continue;
-		err = sql_table_create(traces->db, traces, &tables[i]);
+		err = sql_table_create(traces->db, traces, &tables[i], tables[i].name);
+		if (!err && sql_views_hide(tables[i].name, hidden, sizeof(hidden)))
+			err = sql_table_create(traces->db, traces, &tables[i], hidden);
 	}
 	return err;
 }

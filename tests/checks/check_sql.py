@@ -7,7 +7,8 @@
 The traces are the fixtures, and a machine of tests/browser/traces.py. Every value of every table is
 that of `ebreport dump`. Queries answer the same of a table as of a plain one that was filled from
 it, whatever range of times and process they look for: what is passed over has no row for them.
-Outputs are what Python's SQLite says, and sqlite3 with the extension answers as `ebreport sql` does.
+Intervals, tasks and call
+sites are those of the rows that they are worked out of. Outputs are what Python's SQLite says, and sqlite3 with the extension answers as `ebreport sql` does.
 Exit status: 0; 1 with what is wrong on standard error; 77: built without SQLite.
 """
 
@@ -217,6 +218,21 @@ class Checker:
 
     # --- what is passed over ---
 
+    def threads(self, trace, table, names):
+        """One thread, one CPU: rows of others are passed over one by one."""
+        columns = [name for name in ("tid", "next_tid", "waker_tid", "cpu") if name in names]
+        for column in columns:
+            rows = self.sql(trace, f"SELECT DISTINCT {column} FROM {quoted(table)} WHERE {column} IS NOT NULL").lines()
+            some = rows[:4] + ["0", "-1", "NULL", "4294967295", "9223372036854775808", "'0'", "0.0", "0.5", "x'00'"]
+            some += [str(int(row) + (1 << 32)) for row in rows[:2]] + [f"'{row}'" for row in rows[:2]]
+            for value in some:
+                yield f"{column} = {value}"
+                yield f"{column} IS {value}"
+            yield f"{column} IN ({', '.join(some)})"
+            for other in columns:
+                yield f"{column} = {some[0]} AND {other} = {some[1]} AND ts > 1000000"
+                yield f"{column} = {some[0]} OR {other} = {some[1]}"
+
     def conditions(self, trace, table, ts, pid):
         rows = self.sql(trace, f"SELECT DISTINCT {ts} FROM {quoted(table)} WHERE typeof({ts}) = 'integer' ORDER BY 1")
         times = rows.lines() or ["0"]
@@ -256,7 +272,7 @@ class Checker:
         asks = []
         what = ", ".join(["count(*)", "sum(CAST(ts % 1000003 AS INT))", "sum(CAST(ts / 7 % 1000003 AS INT))",
                           "total(ts)", "min(ts)", "max(ts)"] + ([f"sum({pid})"] if pid else []))
-        for condition in self.conditions(trace, table, "ts", pid):
+        for condition in itertools.chain(self.conditions(trace, table, "ts", pid), self.threads(trace, table, names)):
             asks.append((condition, f"SELECT {what} FROM <> WHERE {condition}"))
         for order in ("ts", "ts DESC", "ts LIMIT 3", "ts DESC LIMIT 3", "ts LIMIT 2 OFFSET 1"):
             asks.append((order, f"SELECT group_concat(ts) FROM (SELECT ts FROM <> WHERE ts > 0 ORDER BY {order})"))
@@ -277,7 +293,8 @@ class Checker:
     def check_plans(self, trace):
         for condition, wanted in [("ts >= 1", "ts>=?"), ("ts > 1", "ts>?"), ("ts < 1", "ts<?"), ("ts <= 1", "ts<=?"),
                                   ("ts = 1", "ts=?"), ("pid = 1", "pid=?"), ("ts BETWEEN 1 AND 2", "ts>=? ts<=?"),
-                                  ("ts > 1 AND pid = 7", "ts>? pid=?"), ("1 > ts", "ts<?"), ("pid IN (1, 2)", "pid=?")]:
+                                  ("ts > 1 AND pid = 7", "ts>? pid=?"), ("1 > ts", "ts<?"), ("pid IN (1, 2)", "pid=?"),
+                                  ("tid = 1 AND cpu = 2 AND pid = 3", "pid=? tid=? cpu=?"), ("cpu = 1", "cpu=?")]:
             plan = self.sql(trace, f"EXPLAIN QUERY PLAN SELECT count(*) FROM syscall WHERE {condition}").out
             if f":{wanted} fields " not in plan:
                 fail(condition, f"the plan is {plan}")
@@ -331,6 +348,75 @@ class Checker:
         equal("two in order", ordered, sorted(ordered))
         equal("all are there", len(ordered), len(single))
         self.check_joins(one, other)
+
+    # --- what is worked out ---
+
+    # Each is 0, or the number of rows that contradict.
+    WORKED_OUT = [
+        # A CPU runs one thread at a time, and each row is one switch to a thread.
+        "SELECT count(*) FROM (SELECT ts, dur, lead(ts) OVER (PARTITION BY cpu ORDER BY ts) AS next FROM sched)"
+        " WHERE next < ts + dur",
+        "SELECT (SELECT count(*) FROM sched) - (SELECT count(*) FROM thread_state WHERE state = 'Running')",
+        "SELECT count(*) FROM sched s LEFT JOIN sched_switch w ON w.ts = s.ts AND w.next = s.utid AND w.cpu = s.cpu"
+        " WHERE w.ts IS NULL AND s.ts > 0",
+        "SELECT (SELECT count(*) FROM sched WHERE end_state IS NOT NULL AND ts > 0)"
+        " <> (SELECT count(*) FROM sched_switch w JOIN sched s ON w.ts = s.ts + s.dur AND w.prev = s.utid"
+        " AND w.cpu = s.cpu WHERE s.ts > 0)",
+        # A thread is in one state at a time, without gaps.
+        "SELECT count(*) FROM (SELECT ts, dur, lead(ts) OVER (PARTITION BY utid ORDER BY ts, dur) AS next"
+        " FROM thread_state) WHERE next <> ts + dur",
+        # Whatever the range, rows from there on are the same.
+        "SELECT count(*) FROM (SELECT ts, dur, utid, state FROM thread_state WHERE ts + 0 > 30000000 EXCEPT"
+        " SELECT ts, dur, utid, state FROM thread_state WHERE ts > 30000000)",
+        "SELECT (SELECT count(*) FROM thread_state WHERE ts > 30000000)"
+        " - (SELECT count(*) FROM thread_state WHERE ts + 0 > 30000000)",
+        "SELECT count(*) FROM thread_state s JOIN sched_waking w ON w.ts = s.ts AND w.wakee = s.utid"
+        " WHERE s.waker_utid IS NOT NULL AND w.waker IS NOT s.waker_utid",
+        # Tasks are those of all tables, once.
+        "SELECT count(*) - count(DISTINCT task) FROM task",
+        "SELECT count(*) FROM (SELECT next, next_tid, next_pid FROM sched_switch WHERE next IS NOT NULL UNION"
+        " SELECT task, tid, pid FROM syscall EXCEPT SELECT task, tid, pid FROM task)",
+        "SELECT count(*) FROM perfetto.thread t LEFT JOIN perfetto.process p ON p.upid = t.upid WHERE p.pid IS NOT"
+        " (SELECT pid FROM task WHERE task = t.utid)",
+        "SELECT count(*) FROM task a JOIN task b ON b.task = a.task WHERE a.tid <> b.tid",
+        "SELECT (SELECT count(*) FROM task) - (SELECT count(*) FROM (SELECT task FROM task) a JOIN task b"
+        " ON b.task = a.task)",
+        # A call site, up to its root, has the names that frames() has; and so has `stack`.
+        """WITH RECURSIVE up(sample, n, id, names) AS (
+           SELECT DISTINCT callsite_id, 0, callsite_id, '' FROM perf_sample WHERE callsite_id IS NOT NULL UNION ALL
+           SELECT up.sample, n + 1, c.parent_id, (SELECT group_concat(name, ';') FROM (SELECT name FROM
+           stack_profile_symbol WHERE symbol_set_id = c.frame_id ORDER BY id DESC)) || iif(n, ';' || names, '')
+           FROM up JOIN stack_profile_callsite c ON c.id = up.id)
+           SELECT count(*) FROM (SELECT DISTINCT callsite(ustack, kstack, trace) AS site, coalesce(frames(ustack) ||
+           iif(kstack, ';', ''), '') || coalesce(frames(kstack), '') AS folded FROM sample) s
+           JOIN up ON up.sample = s.site AND up.id IS NULL
+           WHERE replace(replace(s.folded, '[truncated];', ''), ';[truncated]', '') <> up.names""",
+        "SELECT count(*) FROM sample s LEFT JOIN stack k ON k.id = s.ustack WHERE s.ustack IS NOT NULL"
+        " AND k.folded IS NOT frames(s.ustack)",
+        "SELECT count(*) FROM stack WHERE folded NOT LIKE '%' || leaf OR depth < 1",
+        "SELECT (SELECT count(*) FROM perf_sample) - (SELECT count(*) FROM sample)",
+        "SELECT (SELECT count(*) FROM slice WHERE category = 'syscall') - (SELECT count(*) FROM syscall)",
+        # With the schema's name and without.
+        "SELECT (SELECT sum(dur) FROM sched) - (SELECT sum(dur) FROM perfetto.sched)",
+        "SELECT (SELECT count(*) FROM slice) - (SELECT count(*) FROM perfetto.slice)",
+        "SELECT (SELECT count(*) FROM thread) - (SELECT count(*) FROM event_thread)",
+        "SELECT count(*) FROM stack WHERE id = NULL OR id = 'x'",
+    ]
+
+    def check_worked_out(self, trace):
+        lines = self.sql(trace, script="".join(query + ";\n" for query in self.WORKED_OUT)).lines()
+        equal("answers", len(lines), len(self.WORKED_OUT))
+        for query, line in zip(self.WORKED_OUT, lines):
+            equal(query, line, "0")
+        some = self.sql(trace, "SELECT count(*) FROM sched WHERE dur > 0; SELECT count(waker_utid) FROM thread_state;"
+                        "SELECT count(*) FROM stack_profile_callsite; SELECT count(*) FROM perfetto.process;"
+                        "SELECT count(*) FROM sched WHERE dur = -1").lines()
+        equal("there are rows", [line for line in some if line == "0"], [])
+        for query in ("SELECT 1 FROM thread_state WHERE ts > 5", "SELECT 1 FROM perfetto.sched WHERE ts >= 5"):
+            equal(query, "INDEX 1:ts>=?" in self.sql(trace, "EXPLAIN QUERY PLAN " + query).out, True)
+        start = int(self.json("sql", "--json", trace, "SELECT 1")["start_ns"])
+        equal("the recording's end", int(self.sql(trace, "SELECT trace_end()").lines()[0]) + start,
+              start + int(self.json("sql", "--json", trace, "SELECT 1")["duration_ns"]))
 
     # --- outputs ---
 
@@ -404,6 +490,11 @@ class Checker:
         "SELECT syscall_name(nr, abi), count(*) FROM syscall GROUP BY 1 ORDER BY 1",
         "SELECT errno_name(-2), errno_name(0)",
         "SELECT frames(kstack), count(*) FROM sample GROUP BY 1 ORDER BY 1",
+        "SELECT count(*), sum(dur), count(waker_utid) FROM thread_state",
+        "SELECT utid, tid, name, upid FROM perfetto.thread ORDER BY trace, utid",
+        "SELECT category, name, count(*), sum(dur) FROM slice GROUP BY 1, 2 ORDER BY 1, 2",
+        "SELECT f.name, count(*) FROM perf_sample p JOIN stack_profile_callsite c ON c.id = p.callsite_id"
+        " AND c.trace = p.trace JOIN stack_profile_frame f ON f.id = c.frame_id AND f.trace = c.trace GROUP BY 1 ORDER BY 1",
         "SELECT s.ts, s.next_comm FROM sched_switch s JOIN syscall c ON c.ts = s.ts AND c.tid = s.next_tid ORDER BY 1, 2",
     ]
 
@@ -597,6 +688,7 @@ def main():
             if answers < 10:
                 fail(name, f"{answers} different answers")
         checker.check_plans(made["work"])
+        checker.check_worked_out(made["work"])
         checker.check_joins(made["work"])
         checker.check_two(made["work"], made["other"])
         checker.check_outputs(made["work"])
