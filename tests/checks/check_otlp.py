@@ -41,8 +41,7 @@ def check_trace(ebreport, protoc, trace, what):
         data = file.read()
     otlp = Otlp(data)
     for kind, event in ("cpu", "cpu"), ("off_cpu", "offcpu"):
-        got = {escaped(stack): weight for stack, weight in otlp.folded(kind).items()}
-        compare_folded(f"{what}, {kind}", got, folded_of(ebreport, ["--event", event], trace))
+        compare_folded(f"{what}, {kind}", otlp.folded(kind, escaped), folded_of(ebreport, ["--event", event], trace))
     if {(kind, unit) for _, kind, unit, _ in otlp.profiles} - {("cpu", "nanoseconds"), ("off_cpu", "nanoseconds")}:
         fail(what, "a profile is of something else")
     check_times(ebreport, trace, what, otlp)

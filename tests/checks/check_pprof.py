@@ -29,7 +29,7 @@ MAPPING = re.compile(r"(\d+): 0x([0-9a-f]+)/0x([0-9a-f]+)/0x0 (.*?) ([0-9a-f]*) 
 
 def escaped(name):
     """As `folded` prints it."""
-    return "".join(f"\\x{ord(char):02x}" if ord(char) < 32 else char for char in name)
+    return "".join(f"\\x{ord(char):02x}" if ord(char) < 32 else char for char in name.replace(";", ":"))
 
 
 class Profile:

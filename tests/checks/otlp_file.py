@@ -105,8 +105,9 @@ class Otlp:
                  for location in locations for line in location["lines"]]
         return names[::-1]
 
-    def folded(self, kind):
-        """Weights by stack, the thread first, as `folded --by thread` has them."""
+    def folded(self, kind, escaped):
+        """Weights by stack, the thread first, as `folded --by thread` has them. escaped() does what that does
+        to names."""
         weights = collections.Counter()
         for resource, name, _, profile in self.profiles:
             for sample in profile["samples"] if name == kind else ():
@@ -114,5 +115,5 @@ class Otlp:
                 root = of["thread.name"]
                 if "process.pid" in resource:
                     root += f" ({resource['process.pid']}/{of['thread.id']})"
-                weights[";".join([root, *self.frames(sample["stack_index"])])] += sum(sample["values"])
+                weights[";".join(map(escaped, [root, *self.frames(sample["stack_index"])]))] += sum(sample["values"])
         return weights
