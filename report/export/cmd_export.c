@@ -7,9 +7,10 @@
 #include "report/export/export.h"
 #include "report/out/out.h"
 
-#define FORMATS "clickhouse, csv, ndjson, otlp, perf-script, pprof, speedscope"
+#define FORMATS "chrome, clickhouse, csv, ndjson, otlp, perf-script, pprof, speedscope"
 
 static const struct export_format formats[] = {
+	{ "chrome", .text = true, .write = export_chrome },
 	{ "clickhouse", .folder = true, .write = export_clickhouse },
 	{ "csv", .text = true, .rows = true, .write = export_csv },
 	{ "ndjson", .text = true, .rows = true, .write = export_ndjson },
@@ -170,6 +171,8 @@ const struct command command_export = {
 	.elsewhere = "script",
 	.help = "docs/EXPORT.md says what the file of each FORMAT has, who reads it, and what has "
 		"no place in it.\n"
+		"chrome is what ran, waited and happened when, for chrome://tracing, Perfetto and "
+		"speedscope.\n"
 		"clickhouse is a folder of files that ClickHouse reads, one for each table; see "
 		"docs/FLEET.md.\n"
 		"csv is one --table, as `dump --csv` has it.\n"

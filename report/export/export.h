@@ -92,6 +92,7 @@ struct ebt_error *export_intervals(struct export *e, const struct export_interva
 
 /* --- formats --- */
 
+struct ebt_error *export_chrome(struct export *e);
 struct ebt_error *export_clickhouse(struct export *e);
 struct ebt_error *export_csv(struct export *e);
 struct ebt_error *export_ndjson(struct export *e);

@@ -35,6 +35,15 @@ struct counter {
 	size_t n_points, capacity;
 };
 
+/* How fast a cumulative counter grew between two readings, in units a second. Where it began anew
+ * it has grown from zero. */
+static inline double counter_rate(const struct out_point *from, const struct out_point *to)
+{
+	const double grown = to->value < from->value ? to->value : to->value - from->value;
+
+	return to->time > from->time ? grown * 1e9 / (double)(to->time - from->time) : 0;
+}
+
 struct counters_model;
 
 /* Which counters are wanted; NULL: all. points: they are kept, too. */

@@ -72,14 +72,6 @@ static struct ebt_error *add(struct writer *w, struct step *step, const struct o
 	return err;
 }
 
-/* Where a counter began anew, it has grown from zero. */
-static double rate(const struct out_point *from, const struct out_point *to)
-{
-	const double grown = to->value < from->value ? to->value : to->value - from->value;
-
-	return to->time > from->time ? grown * 1e9 / (double)(to->time - from->time) : 0;
-}
-
 static struct ebt_error *put_counter(struct writer *w, const struct counter *c)
 {
 	struct step step = { 0 };
@@ -89,7 +81,7 @@ static struct ebt_error *put_counter(struct writer *w, const struct counter *c)
 		struct out_point point = c->points[i];
 
 		if (c->cumulative)
-			point.value = rate(&c->points[i - 1], &c->points[i]);
+			point.value = counter_rate(&c->points[i - 1], &c->points[i]);
 		err = add(w, &step, &point);
 	}
 	return err ? err : put_step(w, &step);

@@ -23,6 +23,7 @@ import tempfile
 
 sys.dont_write_bytecode = True  # the folder of the sources stays as it is
 import native  # noqa: E402
+from chrome_file import ChromeFile  # noqa: E402
 from failed import fail, status  # noqa: E402
 from otlp_file import Otlp  # noqa: E402
 from proto_file import Proto  # noqa: E402
@@ -147,6 +148,7 @@ def check_perf_script(data):
 # By name of the format: the ending of its files, and what raises ValueError or KeyError where a file is wrong.
 # More options, where it needs any, follow.
 FORMATS = {
+    "chrome": ("chrome.json", ChromeFile),
     "clickhouse": ("clickhouse", check_clickhouse),
     "csv": ("csv", check_csv, "--table", "sample"),
     "ndjson": ("ndjson", check_ndjson),

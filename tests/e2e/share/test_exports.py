@@ -3,6 +3,7 @@
 
 import collections
 import json
+import os
 import re
 
 import e2e
@@ -113,6 +114,16 @@ class Exports(e2e.TestCase):
         for stack, ns in speedscope_stacks(file, ", off CPU").items():
             asleep_there[stack.rpartition(";")[0] or "[no frames]"] += ns
         self.equal(asleep_there, asleep, "speedscope, off CPU")
+
+    def test_chrome(self):
+        """Of a recording of all sources, by a reader of its own."""
+        work = ("dd if=/dev/zero of=$1/file bs=64K count=20 oflag=dsync 2>&1; "
+                "python3 -c 'import socket as s; l = s.create_server((\"127.0.0.1\", 0)); "
+                "c = s.create_connection(l.getsockname()); c.sendall(b\"x\" * 9000)'; $1/inlines; $2 threads 20")
+        trace = self.record("-e", "all", "--capture-output", "--", "bash", "-c", work, "work", self.folder,
+                            e2e.program("marks"))
+        e2e.run("python3", "-B", os.path.join(e2e.SOURCE, "tests/checks/check_export_chrome.py"), "none",
+                e2e.EBREPORT, trace)
 
 
 if __name__ == "__main__":
