@@ -420,13 +420,21 @@ static struct ebt_error *run_alone(const struct options *options)
 	return options->command->fn(&report);
 }
 
+static bool opens_itself(const struct options *options)
+{
+	const struct command *command = options->command;
+
+	return command->flags & COMMAND_OPENS ||
+	       (command->opens_with && options_flag(options, command->opens_with));
+}
+
 /* The exit status. */
 static int run(const struct options *options)
 {
 	_cleanup_(trace_closep) struct trace *trace = NULL;
 	struct ebt_error *err = check_terminal(options);
 
-	if (!err && options->command->flags & COMMAND_OPENS) {
+	if (!err && opens_itself(options)) {
 		err = run_alone(options);
 		return err ? fail(err) : 0;
 	}

@@ -89,6 +89,8 @@ struct command {
 	/* Own options without a value: with each of them the page of `ebreport html` has its tables
 	 * once more. Ends with NULL; or NULL. */
 	const char *const *page_options;
+	/* With this option of its own it opens FILE itself, as with COMMAND_OPENS; or NULL. */
+	const char *opens_with;
 	/* Where it gets no row of these tables, the user is told why. NULL: that is an answer, or
 	 * the command tells it itself. */
 	const struct command_subject *subject;

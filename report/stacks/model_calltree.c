@@ -190,9 +190,8 @@ struct ebt_error *calltree_child(struct calltree *tree, uint32_t parent, uint32_
 	return NULL;
 }
 
-/* The child of a node whose func is no function. */
-static struct ebt_error *named_child(struct calltree *tree, uint32_t parent, const char *name,
-				     enum calltree_kind kind, uint32_t *ret)
+struct ebt_error *calltree_named(struct calltree *tree, uint32_t parent, const char *name,
+				 enum calltree_kind kind, uint32_t *ret)
 {
 	struct ebt_error *err;
 	uint32_t func;
@@ -232,7 +231,7 @@ static struct ebt_error *place_name(struct calltree *tree, struct ebt_str name, 
 	if (name.len > 255)
 		name.len = 255;
 	snprintf(text, sizeof(text), "%.*s%s", (int)name.len, name.data, numbers);
-	return named_child(tree, *node, text, CALLTREE_ROOT, node);
+	return calltree_named(tree, *node, text, CALLTREE_ROOT, node);
 }
 
 static struct ebt_error *place_thread(struct calltree *tree, const struct ebt_task *task,
@@ -359,7 +358,7 @@ static struct ebt_error *find_recorder(struct calltree *tree, const struct callt
 
 static struct ebt_error *place_recorder(struct calltree *tree, uint32_t *node)
 {
-	struct ebt_error *err = named_child(tree, *node, RECORDER_FRAME, CALLTREE_KERNEL, node);
+	struct ebt_error *err = calltree_named(tree, *node, RECORDER_FRAME, CALLTREE_KERNEL, node);
 
 	if (!err)
 		tree->nodes[*node].recorder = true;
@@ -462,7 +461,7 @@ static struct ebt_error *place(struct calltree *tree, const struct calltree_stac
 			continue;
 		addresses = &stack->batch->stacks[number - 1];
 		if (addresses->attrs & EBT_STACK_TRUNCATED)
-			err = named_child(tree, *ret, "[truncated]", CALLTREE_UNRESOLVED, ret);
+			err = calltree_named(tree, *ret, "[truncated]", CALLTREE_UNRESOLVED, ret);
 		if (!err)
 			err = (kernel ? place_kernel : place_user)(tree, stack, addresses, ret);
 	}
@@ -509,7 +508,7 @@ struct ebt_error *calltree_add_leaf(struct calltree *tree, uint32_t node, const 
 	struct ebt_error *err;
 	uint32_t leaf;
 
-	err = named_child(tree, node, name, kind, &leaf);
+	err = calltree_named(tree, node, name, kind, &leaf);
 	if (!err)
 		calltree_add(tree, leaf, weight);
 	return err;

@@ -128,6 +128,10 @@ struct ebt_error *calltree_place(struct calltree *tree, const struct calltree_st
 /* A stack with this weight ended at the node. */
 void calltree_add(struct calltree *tree, uint32_t node, uint64_t weight);
 
+/* The child of a node with this name, which is no function of a sym. */
+struct ebt_error *calltree_named(struct calltree *tree, uint32_t node, const char *name,
+				 enum calltree_kind kind, uint32_t *ret);
+
 /* The weight goes to a child of the node that is no function. */
 struct ebt_error *calltree_add_leaf(struct calltree *tree, uint32_t node, const char *name,
 				    enum calltree_kind kind, uint64_t weight);

@@ -11,6 +11,7 @@
 #include "report/out/out.h"
 #include "report/stacks/out_svg.h"
 #include "report/trees/feed.h"
+#include "report/trees/from_sql.h"
 
 #define MAX_WARNINGS 6
 
@@ -130,6 +131,55 @@ static struct ebt_error *add_categories(const struct options *options, const str
 	return NULL;
 }
 
+/* What of our own options is of a trace. */
+static struct ebt_error *check_from_sql(const struct options *options)
+{
+	static const char *const of_any[] = { "icicle", "title", "weight", "from-sql" };
+
+	for (const struct option_def *o = options->command->options; o->name; o++) {
+		size_t i = 0;
+
+		while (i < sizeof(of_any) / sizeof(of_any[0]) && strcmp(of_any[i], o->name) != 0)
+			i++;
+		if (i == sizeof(of_any) / sizeof(of_any[0]) &&
+		    (options_flag(options, o->name) || options_string(options, o->name)))
+			return ebt_error_create(EBT_ERR_INVALID,
+						"--%s is of a trace: not with --from-sql", o->name);
+	}
+	return NULL;
+}
+
+static struct ebt_error *flame_from_sql(const struct report *report)
+{
+	const struct options *options = report->options;
+	_cleanup_from_sql_ struct from_sql s = { 0 };
+	_cleanup_text_ struct text title = TEXT_INIT, about = TEXT_INIT;
+	const char *line;
+	struct svg_flame flame = {
+		.lines = &line,
+		.n_lines = 1,
+		.unit = options_string(options, "weight"),
+		.title = options_string(options, "title"),
+		.icicle = options_flag(options, "icicle"),
+	};
+	struct ebt_error *err = check_from_sql(options) ?: from_sql_read(options->file, &s);
+
+	if (err)
+		return err;
+	text_printf(&title, "Stacks of %s", options->file);
+	text_amount(&about, calltree_total(s.tree), flame.unit ? flame.unit : "ns");
+	text_printf(&about, " in %" PRIu64 " %s", s.lines, text_plural(s.lines, "line", "lines"));
+	if (s.changes)
+		text_cstr(&about, ", red: more than before, blue: less");
+	line = text_get(&about);
+	flame.title = flame.title ? flame.title : text_get(&title);
+	flame.tree = s.tree;
+	flame.changes = s.changes;
+	flame.errors = s.errors;
+	return text_error(&title) ?: text_error(&about) ?:
+	       svg_write_flame(out_file(report->out), &flame);
+}
+
 static struct ebt_error *run_flame(struct report *report)
 {
 	_cleanup_tree_feed_ struct tree_feed feed = { 0 };
@@ -139,6 +189,8 @@ static struct ebt_error *run_flame(struct report *report)
 	struct svg_flame flame = { .lines = lines, .n_lines = 2 };
 	struct ebt_error *err;
 
+	if (options_flag(report->options, "from-sql"))
+		return flame_from_sql(report);
 	err = tree_feed_read(report->trace, report->options, &feed) ?:
 	      make_title(report->trace, &feed, &title) ?:
 	      describe_host(report->trace, &host) ?:
@@ -171,6 +223,8 @@ static const struct option_def flame_options[] = {
 	  colors },
 	{ "left-heavy", OPTION_FLAG, NULL, "the widest frame first, instead of by name" },
 	{ "icicle", OPTION_FLAG, NULL, "the first frame at the top" },
+	{ "from-sql", OPTION_FLAG, NULL,
+	  "FILE is no trace: a stack and a weight, or two, a line; --weight says of what unit" },
 	{ "title", OPTION_STRING, "TEXT", "instead of the recorder's command line" },
 	{ 0 },
 };
@@ -187,6 +241,11 @@ static const char help[] =
 	"as they were written for `ebrec -e`, without arguments: uprobe:libc.so.6:malloc; * and ?\n"
 	"stand for several, and what is before a name may be left out: malloc.\n"
 	"\n"
+	"With --from-sql FILE is what a query of stacks answered (docs/FLEET.md): frames with\n"
+	"semicolons between them, outermost first, a tab and a weight; or as `folded` has it,\n"
+	"with a space. Of two weights the picture is of the second, and its colours tell how\n"
+	"much more or less that is than the first.\n"
+	"\n"
 	"  ebreport flame -o cpu.svg t.ebt\n"
 	"  ebreport flame --color category --by program -o build.svg t.ebt\n"
 	"  ebreport flame --event fault --weight rows -o faults.svg t.ebt\n"
@@ -202,4 +261,5 @@ const struct command command_flame = {
 	.elsewhere = "flamegraph",
 	.help = help,
 	.options = flame_options,
+	.opens_with = "from-sql",
 };
