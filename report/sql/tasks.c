@@ -5,7 +5,6 @@
 
 #include "format/base/array.h"
 #include "format/base/cleanup.h"
-#include "format/base/map.h"
 #include "format/read/reader.h"
 #include "report/sql/made.h"
 
@@ -56,12 +55,21 @@ static struct ebt_error *see(struct sql_tasks *tasks, const struct ebt_task *tas
 	return NULL;
 }
 
-static struct ebt_error *see_all(struct sql_tasks *tasks, const struct ebt_batch *batch)
+/* Rows come in the order of time, and so the last name stays. */
+static struct ebt_error *see_all(struct sql_tasks *tasks, const struct ebt_row *row)
 {
+	const struct ebt_table *table = row->batch->table;
 	struct ebt_error *err = NULL;
 
-	for (uint32_t i = 0; !err && i < batch->n_tasks; i++)
-		err = see(tasks, batch->tasks[i]);
+	for (uint32_t i = 0; !err && i < table->n_fields; i++) {
+		const struct ebt_task *task =
+			table->fields[i].type == EBT_TYPE_TASK && row->batch->col[i]
+				? ebt_task(row, i)
+				: NULL;
+
+		if (task)
+			err = see(tasks, task);
+	}
 	return err;
 }
 
@@ -125,8 +133,6 @@ static struct ebt_error *read_all(struct ebt_reader *reader, struct sql_tasks *t
 	struct ebt_cursor *cursor = NULL;
 	struct ebt_row row = { .batch = NULL };
 	struct ebt_error *err = make_wants(reader, &wants, &query.n_wants);
-	struct ebt_map seen = { .n = 0 }; /* batches */
-	uint32_t first, n = 0;
 
 	query.wants = wants;
 	err = err ?: ebt_cursor_create(reader, &query, &cursor);
@@ -134,15 +140,10 @@ static struct ebt_error *read_all(struct ebt_reader *reader, struct sql_tasks *t
 		err = ebt_cursor_next(cursor, &row);
 		if (err || !row.batch)
 			break;
-		err = ebt_map_add(&seen, row.batch->id, n, &first);
-		if (!err && first == n) {
-			n++;
-			err = see_all(tasks, row.batch);
-		}
+		err = see_all(tasks, &row);
 		if (!err)
 			note(tasks, &row);
 	}
-	ebt_map_deinit(&seen);
 	ebt_cursor_destroy(cursor);
 	return err;
 }
