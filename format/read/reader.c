@@ -478,6 +478,7 @@ struct ebt_error *ebt_reader_load(struct ebt_reader *reader, size_t chunk,
 	struct ebt_bytes payload;
 	struct ebt_error *err;
 
+	reader->info.read_chunks++;
 	err = ebt_chunk_reader_load(&reader->chunk_reader, info, &payload);
 	if (!err)
 		err = ebt_batch_decode(payload, info, table, columns, &reader->tasks, decoded);

@@ -48,6 +48,7 @@ struct ebt_reader_info {
 	bool several_hosts;		      /* so says the file's header */
 	uint32_t host;			      /* whose rows are read */
 	uint64_t other_chunks;		      /* that are of other machines */
+	uint64_t read_chunks; /* whose rows were decoded so far, each time that they were */
 	/* How much later this one began than the first, as their CLOCK_REALTIME tell. */
 	uint64_t later_ns;
 };

@@ -127,6 +127,34 @@ static void counter_value(sqlite3_context *context, int argc, sqlite3_value **ar
 	sqlite3_result_double(context, divisor > 0 ? v / divisor : v);
 }
 
+/* ebt_chunks(), ebt_chunks_read(): of all traces; those that were decoded so far, each time. */
+static void chunks(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	uint64_t sum = 0;
+	size_t n;
+
+	(void)argc;
+	(void)argv;
+	for (const struct sql_source *s = sql_traces_first(sqlite3_user_data(context)); s;
+	     s = s->next) {
+		ebt_reader_chunks(s->reader, &n);
+		sum += n;
+	}
+	sqlite3_result_int64(context, (sqlite3_int64)sum);
+}
+
+static void chunks_read(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	uint64_t sum = 0;
+
+	(void)argc;
+	(void)argv;
+	for (const struct sql_source *s = sql_traces_first(sqlite3_user_data(context)); s;
+	     s = s->next)
+		sum += ebt_reader_info(s->reader)->read_chunks;
+	sqlite3_result_int64(context, (sqlite3_int64)sum);
+}
+
 /* --- times --- */
 
 /* The trace of this name, or the first. */
@@ -204,6 +232,8 @@ struct ebt_error *sql_functions_create(sqlite3 *db, struct sql_traces *traces)
 		{ "errno_name", 1, error_name },
 		{ "callsite", 3, callsite },
 		{ "counter_value", 3, counter_value },
+		{ "ebt_chunks", 0, chunks },
+		{ "ebt_chunks_read", 0, chunks_read },
 		{ "trace_end", 0, trace_end },
 		{ "trace_end", 1, trace_end },
 		{ "to_realtime", 1, to_realtime },

@@ -7,8 +7,8 @@
 The traces are the fixtures, and a machine of tests/browser/traces.py. Every value of every table is
 that of `ebreport dump`. Queries answer the same of a table as of a plain one that was filled from
 it, whatever range of times and process they look for: what is passed over has no row for them.
-Intervals, tasks and call
-sites are those of the rows that they are worked out of. Outputs are what Python's SQLite says, and sqlite3 with the extension answers as `ebreport sql` does.
+Intervals, tasks and call sites are those of the rows that they are worked out of. Outputs are what
+Python's SQLite says, and sqlite3 with the extension answers as `ebreport sql` does.
 Exit status: 0; 1 with what is wrong on standard error; 77: built without SQLite.
 """
 
@@ -304,6 +304,16 @@ class Checker:
             equal(query, "TEMP B-TREE" in self.sql(trace, "EXPLAIN QUERY PLAN " + query).out, sorts)
         equal("two traces", "TEMP B-TREE" in
               self.sql(trace, trace, "EXPLAIN QUERY PLAN SELECT ts FROM syscall ORDER BY ts").out, True)
+
+    def check_chunks(self, trace):
+        """A range of times reads its chunks and no others; half of the time, about half of them."""
+        def read(where):
+            return int(self.sql(trace, f"SELECT count(*) FROM syscall WHERE {where}; SELECT ebt_chunks_read()").lines()[1])
+        first, end = (int(time) for time in self.sql(trace, "SELECT min(ts), max(ts) FROM syscall").lines()[0].split("|"))
+        none, all_of_them, half = read("ts > 9e15"), read("ts > -9e15"), read(f"ts < {(first + end) // 2}")
+        few = read(f"ts BETWEEN {end // 2} AND {end // 2 + 10}")
+        if not none < few < half < all_of_them or few - none > (all_of_them - none) / 10:
+            fail("chunks that are read", (none, few, half, all_of_them))
 
     # --- several tables, several traces ---
 
@@ -669,6 +679,7 @@ def main():
         checker = Checker(ebreport, extension, folder)
         made = {}
         for name, rows in (("work", traces.work()), ("other", traces.work(ns=300 * traces.MS, seed=5)),
+                           ("long", traces.work(ns=6000 * traces.MS)),
                            ("lossy", traces.lossy())):
             words.append(os.path.join(folder, name + ".txt"))
             traces.write(words[-1], rows)
@@ -688,6 +699,7 @@ def main():
             if answers < 10:
                 fail(name, f"{answers} different answers")
         checker.check_plans(made["work"])
+        checker.check_chunks(made["long"])
         checker.check_worked_out(made["work"])
         checker.check_joins(made["work"])
         checker.check_two(made["work"], made["other"])
