@@ -338,9 +338,9 @@ static void open_event(struct chrome *c, struct chrome_event *shown)
 		[INSTANT] = "i",
 	};
 
-	/* The end of nothing would come before its beginning. */
+	/* Readers that sort beginnings and ends apart would end it before it began. */
 	if (shown->form == PAIR && !shown->dur)
-		shown->form = SPAN;
+		shown->form = INSTANT;
 	put_head(c, phases[shown->form], shown, shown->time);
 	switch (shown->form) {
 	case SPAN:
@@ -351,7 +351,7 @@ static void open_event(struct chrome *c, struct chrome_event *shown)
 		put_id(c);
 		break;
 	case INSTANT:
-		json_put(&c->json, "s", cstr, shown->at.tid ? "t" : "p");
+		json_put(&c->json, "s", cstr, "t");
 		break;
 	case PAIR:
 		break;
@@ -422,7 +422,8 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off)
 {
 	struct chrome *c = arg;
 	struct chrome_event shown = {
-		.form = SPAN,
+		/* What may be several need not lie within the call that it began in. */
+		.form = off->flags & SCHED_DOUBTFUL ? ASYNC : PAIR,
 		.time = off->start,
 		.dur = off->end - off->start,
 		.category = "offcpu",
