@@ -7,7 +7,7 @@
 #include "report/export/export.h"
 #include "report/out/out.h"
 
-#define FORMATS "chrome, clickhouse, csv, ndjson, otlp, perf-script, pprof, speedscope"
+#define FORMATS "chrome, clickhouse, csv, ndjson, otlp, perf-script, perfetto, pprof, speedscope"
 
 static const struct export_format formats[] = {
 	{ "chrome", .text = true, .write = export_chrome },
@@ -16,6 +16,7 @@ static const struct export_format formats[] = {
 	{ "ndjson", .text = true, .rows = true, .write = export_ndjson },
 	{ "otlp", .write = export_otlp },
 	{ "perf-script", .text = true, .write = export_perf_script },
+	{ "perfetto", .write = export_perfetto },
 	{ "pprof", .write = export_pprof },
 	{ "speedscope", .text = true, .write = export_speedscope },
 };
@@ -180,6 +181,8 @@ const struct command command_export = {
 		"perf-script is samples as `perf script` prints them, for FlameGraph, speedscope "
 		"and "
 		"others;\n"
+		"perfetto is all that happened when, with samples, for ui.perfetto.dev and "
+		"Perfetto's trace processor.\n"
 		"pprof is samples, or what --event says, by thread, for `go tool pprof`, Pyroscope "
 		"and Parca.\n"
 		"speedscope is samples and time off CPU of each thread, for speedscope.app.\n"
@@ -201,6 +204,7 @@ const struct command command_export = {
 		"  ebreport export --to otlp -o t.otlp t.ebt\n"
 		"  ebreport export --to perf-script t.ebt | stackcollapse-perf.pl | flamegraph.pl "
 		"> t.svg\n"
+		"  ebreport export --to perfetto -o t.pftrace t.ebt\n"
 		"  ebreport export --to pprof --event offcpu -o offcpu.pb.gz t.ebt\n"
 		"  ebreport export --to speedscope -o t.speedscope.json t.ebt\n"
 		"  ebreport export --to clickhouse -o t.clickhouse t.ebt\n"

@@ -75,7 +75,7 @@ static struct ebt_error *take_sample(void *arg, const struct ebt_row *row)
 struct ebt_error *export_samples(struct export *e, export_sample_fn *take, void *arg)
 {
 	static const struct ebt_want want =
-		EBT_WANT(sample, task, cpu, event, period, kstack, ustack);
+		EBT_WANT(sample, task, cpu, event, user, period, kstack, ustack);
 	struct sample_reader s = { .e = e, .take = take, .arg = arg };
 	const char *event;
 

@@ -98,6 +98,7 @@ struct ebt_error *export_csv(struct export *e);
 struct ebt_error *export_ndjson(struct export *e);
 struct ebt_error *export_otlp(struct export *e);
 struct ebt_error *export_perf_script(struct export *e);
+struct ebt_error *export_perfetto(struct export *e);
 struct ebt_error *export_pprof(struct export *e);
 struct ebt_error *export_speedscope(struct export *e);
 

@@ -15,6 +15,12 @@ struct ebt_error *export_otlp(struct export *e)
 	return refuse();
 }
 
+struct ebt_error *export_perfetto(struct export *e)
+{
+	(void)e;
+	return refuse();
+}
+
 struct ebt_error *export_pprof(struct export *e)
 {
 	(void)e;

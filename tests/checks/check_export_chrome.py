@@ -40,17 +40,20 @@ def wide(value):
 
 
 class Compared:
-    def __init__(self, ebreport, path, what, options, charged):
+    """A file beside the reports; read: what makes a ChromeFile, or what is alike, of its bytes."""
+
+    def __init__(self, ebreport, path, what, options, charged, to="chrome", read=ChromeFile):
         self.charged = charged
         self.ebreport, self.path, self.what, self.options = ebreport, path, what, options
-        self.chrome = ChromeFile(run(ebreport, "export", "--to", "chrome", *options, path))
         self.compared = 0
+        self.data = run(ebreport, "export", "--to", to, *options, path)
+        self.file = read(self.data)
 
     def rows(self, command, *words, table="rows"):
         return json.loads(run(self.ebreport, command, "--json", *words, *self.options, self.path)).get(table, [])
 
     def of(self, category):
-        return [span for span in self.chrome.spans if span.category == category]
+        return [span for span in self.file.spans if span.category == category]
 
     def equal(self, kind, got, wanted):
         self.compared += len(wanted)
@@ -77,22 +80,22 @@ def check_sched(c):
     # What `sched` has is what the kernel charged, where it says that: in recordings, and across losses.
     if not c.charged:
         c.equal("time on CPUs", +ran, by_thread(c.rows("sched", "--kernel-threads"), "run_ns"))
-    c.equal("time off CPUs", +c.sums("offcpu", c.chrome.thread), by_thread(c.rows("offcpu", "--all", "--kernel-threads"), "total_ns"))
+    c.equal("time off CPUs", +c.sums("offcpu", c.file.thread), by_thread(c.rows("offcpu", "--all", "--kernel-threads"), "total_ns"))
     queue = collections.Counter()
     for span in c.of("offcpu"):
-        queue[c.chrome.thread(span)] += span.args.get("runqueue_ns", 0)
+        queue[c.file.thread(span)] += span.args.get("runqueue_ns", 0)
     c.equal("time on run queues", +queue, by_thread(c.rows("offcpu", "--all", "--kernel-threads"), "wait_ns"))
     for cpu in {(span.pid, span.tid) for span in c.of("sched")}:
         ends = 0
         for span in sorted((span for span in c.of("sched") if (span.pid, span.tid) == cpu), key=lambda s: s.time):
             if span.time < ends:
-                fail(c.what, f"{c.chrome.threads[cpu]} runs two threads at {span.time}")
+                fail(c.what, f"{c.file.threads[cpu]} runs two threads at {span.time}")
             ends = span.time + span.duration
 
 
 def call_key(c):
     def key(span):
-        return *c.chrome.thread(span), span.name.removesuffix("[32]"), "compat" if "[32]" in span.name else "native"
+        return *c.file.thread(span), span.name.removesuffix("[32]"), "compat" if "[32]" in span.name else "native"
     return key
 
 
@@ -120,13 +123,13 @@ def check_marks(c):
 
 
 def check_faults(c):
-    c.equal("time in page faults", +c.sums("fault", c.chrome.thread),
+    c.equal("time in page faults", +c.sums("fault", c.file.thread),
             by_thread(c.rows("faults", "--by", "thread"), "duration_ns"))
 
 
 def check_requests(c):
     rows = [row for row in c.rows("block") if row["ios"]]
-    names = {pid: name.removeprefix("disk ") for pid, name in c.chrome.processes.items()}
+    names = {pid: name.removeprefix("disk ") for pid, name in c.file.processes.items()}
     for member, value in (("total_ns", lambda span: span.duration), ("ios", lambda _: 1),
                           ("bytes", lambda span: wide(span.args["bytes"]))):
         got, wanted = collections.Counter(), collections.Counter()
@@ -179,11 +182,12 @@ CHECKS = (check_sched, check_calls, check_marks, check_lines, check_counters)
 RECORDED = (*CHECKS, check_faults, check_requests, check_connections)
 
 
-def check_trace(ebreport, path, name, checks):
-    """How much was compared."""
+def check_trace(ebreport, path, name, checks, parts=PARTS, **form):
+    """How much was compared, by check."""
     compared = collections.Counter()
-    for options in PARTS:
-        c = Compared(ebreport, path, " ".join([name, *options]), options, name in ("holes", "lossy", "recording"))
+    for options in parts:
+        c = Compared(ebreport, path, " ".join([name, *options]), options, name in ("holes", "lossy", "recording"),
+                     **form)
         for check in checks:
             before = c.compared
             check(c)

@@ -26,6 +26,7 @@ import native  # noqa: E402
 from chrome_file import ChromeFile  # noqa: E402
 from failed import fail, status  # noqa: E402
 from otlp_file import Otlp  # noqa: E402
+from perfetto_file import PerfettoFile  # noqa: E402
 from proto_file import Proto  # noqa: E402
 
 TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../share/ebreport/clickhouse/tables.sql")
@@ -154,6 +155,7 @@ FORMATS = {
     "ndjson": ("ndjson", check_ndjson),
     "otlp": ("otlp", Otlp),
     "perf-script": ("perf.txt", check_perf_script),
+    "perfetto": ("pftrace", PerfettoFile),
     "pprof": ("pb.gz", check_pprof),
     "speedscope": ("speedscope.json", check_speedscope),
 }

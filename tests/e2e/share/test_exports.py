@@ -115,8 +115,8 @@ class Exports(e2e.TestCase):
             asleep_there[stack.rpartition(";")[0] or "[no frames]"] += ns
         self.equal(asleep_there, asleep, "speedscope, off CPU")
 
-    def test_chrome(self):
-        """Of a recording of all sources, by a reader of its own."""
+    def test_time_lines(self):
+        """Of a recording of all sources, by readers of their own."""
         work = ("dd if=/dev/zero of=$1/file bs=64K count=20 oflag=dsync 2>&1; "
                 "python3 -c 'import socket as s; l = s.create_server((\"127.0.0.1\", 0)); "
                 "c = s.create_connection(l.getsockname()); c.sendall(b\"x\" * 9000)'; $1/inlines; $2 threads 20")
@@ -124,6 +124,8 @@ class Exports(e2e.TestCase):
                             e2e.program("marks"))
         e2e.run("python3", "-B", os.path.join(e2e.SOURCE, "tests/checks/check_export_chrome.py"), "none",
                 e2e.EBREPORT, trace)
+        e2e.run("python3", "-B", os.path.join(e2e.SOURCE, "tests/checks/check_perfetto.py"), "none",
+                e2e.EBREPORT, "protoc", trace)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tracks, and spans and moments on them; see perfetto.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/array.h"
+#include "report/export/perfetto.h"
+
+uint64_t perfetto_put_track(struct perfetto *p, Perfetto__TrackDescriptor *track)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+
+	PERFETTO_SET(track, uuid, ++p->n_tracks);
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_TRACK_DESCRIPTOR;
+	packet.track_descriptor = track;
+	perfetto_put(p, &packet);
+	return track->uuid;
+}
+
+struct ebt_error *perfetto_track(struct perfetto *p, struct ebt_str name, uint64_t parent,
+				 Perfetto__CounterDescriptor *counter, uint64_t *ret)
+{
+	Perfetto__TrackDescriptor track = PERFETTO__TRACK_DESCRIPTOR__INIT;
+	_cleanup_text_ struct text text = TEXT_INIT;
+
+	message_text(&text, name);
+	if (text_error(&text))
+		return text_error(&text);
+	if (parent)
+		PERFETTO_SET(&track, parent_uuid, parent);
+	track.name = (char *)text_get(&text);
+	track.counter = counter;
+	*ret = perfetto_put_track(p, &track);
+	return NULL;
+}
+
+/* --- lanes --- */
+
+static bool has_room(struct perfetto_lane *lane, bool nests, uint64_t start, uint64_t end)
+{
+	while (lane->n && lane->ends[lane->n - 1] <= start)
+		lane->n--;
+	return !lane->n || (nests && end <= lane->ends[lane->n - 1]);
+}
+
+static struct ebt_error *find_group(struct perfetto *p, const struct perfetto_place *place,
+				    struct perfetto_group **ret)
+{
+	uint32_t i;
+	struct ebt_error *err = ebt_map_element(&p->group_of[place->kind], place->key, &p->groups,
+						&p->n_groups, &p->groups_capacity, &i);
+
+	if (!err)
+		*ret = &p->groups[i];
+	return err;
+}
+
+static struct ebt_error *add_lane(struct perfetto *p, const struct perfetto_place *place,
+				  struct perfetto_group *group)
+{
+	struct perfetto_lane lane = { .track = group->n ? 0 : place->first };
+	struct ebt_error *err = ebt_array_reserve(&group->lanes, group->n, &group->capacity);
+
+	if (!err && !lane.track)
+		err = perfetto_track(p, place->name, place->parent, NULL, &lane.track);
+	if (!err)
+		group->lanes[group->n++] = lane;
+	return err;
+}
+
+struct ebt_error *perfetto_lane(struct perfetto *p, const struct perfetto_place *place,
+				uint64_t start, uint64_t end, uint64_t *ret)
+{
+	struct perfetto_group *group;
+	struct perfetto_lane *lane;
+	struct ebt_error *err = find_group(p, place, &group);
+	size_t i = 0;
+
+	*ret = 0;
+	if (err)
+		return err;
+	while (i < group->n && !has_room(&group->lanes[i], place->nests, start, end))
+		i++;
+	if (i == PERFETTO_MOST_LANES) {
+		export_leave_out(p->e, "events that overlap more than a thousand others", 1);
+		return NULL;
+	}
+	if (i == group->n)
+		err = add_lane(p, place, group);
+	if (err)
+		return err;
+	lane = &group->lanes[i];
+	*ret = lane->track;
+	err = ebt_array_reserve(&lane->ends, lane->n, &lane->capacity);
+	if (!err)
+		lane->ends[lane->n++] = end;
+	return err;
+}
+
+void perfetto_tracks_deinit(struct perfetto *p)
+{
+	for (size_t i = 0; i < p->n_groups; i++) {
+		for (size_t k = 0; k < p->groups[i].n; k++)
+			free(p->groups[i].lanes[k].ends);
+		free(p->groups[i].lanes);
+	}
+	free(p->groups);
+	for (size_t i = 0; i < PERFETTO_N_GROUPS; i++)
+		ebt_map_deinit(&p->group_of[i]);
+	text_deinit(&p->event.name);
+	for (size_t i = 0; i < PERFETTO_MOST_NOTES; i++)
+		text_deinit(&p->event.texts[i]);
+}
+
+/* --- the event at hand --- */
+
+struct ebt_error *perfetto_begin(struct perfetto *p, const char *category, struct ebt_str name,
+				 uint64_t track)
+{
+	struct perfetto_event *event = &p->event;
+
+	perfetto__track_event__init(&event->message);
+	text_clear(&event->name);
+	message_text(&event->name, name);
+	event->category = (char *)category;
+	event->message.categories = &event->category;
+	event->message.n_categories = 1;
+	event->message.name = (char *)text_get(&event->name);
+	event->message.debug_annotations = event->note;
+	PERFETTO_SET(&event->message, track_uuid, track);
+	return text_error(&event->name);
+}
+
+static Perfetto__DebugAnnotation *add_note(struct perfetto *p, const char *key)
+{
+	const size_t i = p->event.message.n_debug_annotations++;
+	Perfetto__DebugAnnotation *note = &p->event.notes[i];
+
+	perfetto__debug_annotation__init(note);
+	note->name = (char *)key;
+	p->event.note[i] = note;
+	return note;
+}
+
+void perfetto_note_text(struct perfetto *p, const char *key, struct ebt_str value)
+{
+	struct text *text = &p->event.texts[p->event.message.n_debug_annotations];
+	Perfetto__DebugAnnotation *note = add_note(p, key);
+
+	text_clear(text);
+	message_text(text, value);
+	note->value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_STRING_VALUE;
+	note->string_value = (char *)text_get(text);
+}
+
+void perfetto_note_true(struct perfetto *p, const char *key)
+{
+	Perfetto__DebugAnnotation *note = add_note(p, key);
+
+	note->value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_BOOL_VALUE;
+	note->bool_value = true;
+}
+
+void perfetto_note_address(struct perfetto *p, const char *key, uint64_t value)
+{
+	Perfetto__DebugAnnotation *note = add_note(p, key);
+
+	note->value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_POINTER_VALUE;
+	note->pointer_value = value;
+}
+
+void perfetto_note_i64(struct perfetto *p, const char *key, int64_t value)
+{
+	Perfetto__DebugAnnotation *note = add_note(p, key);
+
+	note->value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_INT_VALUE;
+	note->int_value = value;
+}
+
+static struct ebt_error *put(struct perfetto *p, Perfetto__TrackEvent__Type type,
+			     Perfetto__TrackEvent *event, uint64_t time)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	struct ebt_error *err = NULL;
+
+	for (size_t i = 0; !err && i < event->n_debug_annotations; i++)
+		err = text_error(&p->event.texts[i]);
+	if (err)
+		return err;
+	PERFETTO_SET(event, type, type);
+	PERFETTO_SET(&packet, timestamp, perfetto_time(p, time));
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_TRACK_EVENT;
+	packet.track_event = event;
+	perfetto_put(p, &packet);
+	return NULL;
+}
+
+struct ebt_error *perfetto_put_instant(struct perfetto *p, uint64_t time)
+{
+	return put(p, PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT, &p->event.message, time);
+}
+
+struct ebt_error *perfetto_put_span(struct perfetto *p, uint64_t start, uint64_t end)
+{
+	Perfetto__TrackEvent last = PERFETTO__TRACK_EVENT__INIT;
+
+	PERFETTO_SET(&last, track_uuid, p->event.message.track_uuid);
+	return put(p, PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN, &p->event.message, start)
+		       ?: put(p, PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END, &last, end);
+}
