@@ -73,10 +73,9 @@ struct options {
 	bool wide;	     /* all columns, however narrow the terminal */
 	bool no_color, no_pager;
 	bool force; /* replace what is there, whatever it is */
-	/* COMMAND_ALL_ROWS and COMMAND_LIVE do not count: the output is of the recording's own
-	 * time, and takes all of it. */
-	bool recorded_time;
-	bool whole; /* nor does COMMAND_LIVE, where the output needs the whole trace */
+	/* The command could do otherwise, but with what was asked for: */
+	bool recorded_time; /* COMMAND_ALL_ROWS does not count */
+	bool whole;	    /* COMMAND_LIVE does not count */
 
 	struct option_strings debug_dirs, roots;
 	const char *sysroot;

@@ -19,6 +19,7 @@
 #include "report/base/text.h"
 #include "report/events/events.h"
 #include "report/export/export.h"
+#include "report/export/lane.h"
 #include "report/marks/model_counters.h"
 #include "report/sched/feed.h"
 
@@ -46,17 +47,19 @@ struct chrome_event {
 	struct ebt_str name;
 };
 
-/* Spans in it follow or contain each other. */
+/* A thread beside another, for marks. */
 struct chrome_lane {
 	uint32_t tid;
-	uint32_t next;	/* 1 + its index; 0: none */
-	uint64_t *ends; /* of those that have not ended: the outermost first */
-	size_t n, capacity;
+	uint32_t next; /* 1 + its index; 0: none */
+	struct export_lane spans;
 };
 
 struct chrome {
 	struct export *e;
-	struct json json;
+	struct json json, args; /* args: of the event at hand */
+	FILE *args_file;
+	char *args_text;
+	size_t args_len;
 	struct ebt_map processes, threads; /* keys to numbers in the file */
 	struct ebt_map taken;		   /* numbers that are in use */
 	uint32_t n_taken, n_own;
@@ -224,13 +227,6 @@ static struct ebt_error *place_cpu(struct chrome *c, enum group group, uint64_t 
 
 /* --- lanes of marks --- */
 
-static bool fits(struct chrome_lane *lane, uint64_t start, uint64_t end)
-{
-	while (lane->n && lane->ends[lane->n - 1] <= start)
-		lane->n--;
-	return !lane->n || end <= lane->ends[lane->n - 1];
-}
-
 /* A thread beside that of the task, for marks of a group. */
 static struct ebt_error *add_lane(struct chrome *c, const struct event *event,
 				  struct chrome_place *place)
@@ -262,13 +258,12 @@ static struct ebt_error *place_mark(struct chrome *c, const struct event *event,
 	const uint64_t end = event->time + event->dur;
 	struct ebt_error *err = place_task(c, event->task, ret);
 	uint32_t n = 0, i;
-	struct chrome_lane *lane;
 
 	if (!err)
 		err = ebt_map_add(&c->lane_of, event->track, (uint32_t)c->n_lanes, &i);
 	if (!err && i == c->n_lanes)
 		err = add_lane(c, event, ret);
-	while (!err && !fits(&c->lanes[i], event->time, end)) {
+	while (!err && !export_lane_fits(&c->lanes[i].spans, true, event->time, end)) {
 		if (!c->lanes[i].next && ++n == MOST_LANES) {
 			*ret_form = ASYNC;
 			return NULL;
@@ -283,12 +278,8 @@ static struct ebt_error *place_mark(struct chrome *c, const struct event *event,
 	}
 	if (err)
 		return err;
-	lane = &c->lanes[i];
-	ret->tid = lane->tid;
-	err = ebt_array_reserve(&lane->ends, lane->n, &lane->capacity);
-	if (!err)
-		lane->ends[lane->n++] = end;
-	return err;
+	ret->tid = c->lanes[i].tid;
+	return export_lane_add(&c->lanes[i].spans, end);
 }
 
 /* --- one event --- */
@@ -356,20 +347,32 @@ static void open_event(struct chrome *c, struct chrome_event *shown)
 	case PAIR:
 		break;
 	}
-	json_put(&c->json, "args", open_object);
+	rewind(c->args_file);
+	json_init(&c->args, c->args_file);
+	json_open_object(&c->args);
+}
+
+/* speedscope takes for the end of an event what has its arguments, too. */
+static void put_args(struct chrome *c)
+{
+	json_put(&c->json, "args", written, c->args_text, c->args_len);
 }
 
 static void close_event(struct chrome *c, const struct chrome_event *shown)
 {
 	const uint64_t sum = shown->time + shown->dur;
 
-	json_end(&c->json);
+	json_end(&c->args);
+	fflush(c->args_file);
+	put_args(c);
 	json_end(&c->json);
 	if (shown->form != PAIR && shown->form != ASYNC)
 		return;
 	put_head(c, shown->form == PAIR ? "E" : "e", shown, sum < shown->time ? UINT64_MAX : sum);
 	if (shown->form == ASYNC)
 		put_id(c);
+	else
+		put_args(c);
 	json_end(&c->json);
 }
 
@@ -377,7 +380,7 @@ static struct ebt_error *put_thread(struct chrome *c, const char *key, const str
 {
 	text_clear(&c->text);
 	text_task(&c->text, names_task(c->e->names, task), task->tid);
-	json_put(&c->json, key, str, c->text.data, c->text.len);
+	json_put(&c->args, key, str, c->text.data, c->text.len);
 	return text_error(&c->text);
 }
 
@@ -409,11 +412,11 @@ static struct ebt_error *take_run(void *arg, const struct sched_run *run)
 		return err;
 	shown.name = text_str(&c->text);
 	open_event(c, &shown);
-	json_put(&c->json, "pid", u64, run->task->pid);
-	json_put(&c->json, "tid", u64, run->task->tid);
+	json_put(&c->args, "pid", u64, run->task->pid);
+	json_put(&c->args, "tid", u64, run->task->tid);
 	if (run->row)
-		json_put(&c->json, "then", cstr, sched_why_name(run->why));
-	put_flags(&c->json, run->flags);
+		json_put(&c->args, "then", cstr, sched_why_name(run->why));
+	put_flags(&c->args, run->flags);
 	close_event(c, &shown);
 	return NULL;
 }
@@ -437,12 +440,12 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off)
 	shown.name = (struct ebt_str){ name, strlen(name) };
 	open_event(c, &shown);
 	if (off->runnable)
-		json_put(&c->json, "runqueue_ns", u64, off->end - off->runnable);
+		json_put(&c->args, "runqueue_ns", u64, off->end - off->runnable);
 	if (off->woken && off->waker)
 		err = put_thread(c, "waker", off->waker);
 	else if (off->woken)
-		json_put(&c->json, "waker", cstr, "[interrupt]");
-	put_flags(&c->json, off->flags);
+		json_put(&c->args, "waker", cstr, "[interrupt]");
+	put_flags(&c->args, off->flags);
 	close_event(c, &shown);
 	return err;
 }
@@ -505,7 +508,7 @@ static struct ebt_error *take_event(void *arg, const struct event *event)
 		[EVENT_IRQ] = SPAN,	[EVENT_FAULT] = SPAN,
 	};
 	struct chrome *c = arg;
-	struct json *json = &c->json;
+	struct json *json = &c->args;
 	struct chrome_event shown = {
 		.form = forms[event->kind],
 		.time = event->time,
@@ -612,13 +615,16 @@ static struct ebt_error *put_events(struct chrome *c)
 static void chrome_deinit(struct chrome *c)
 {
 	for (size_t i = 0; i < c->n_lanes; i++)
-		free(c->lanes[i].ends);
+		export_lane_deinit(&c->lanes[i].spans);
 	free(c->lanes);
 	ebt_map_deinit(&c->lane_of);
 	ebt_map_deinit(&c->processes);
 	ebt_map_deinit(&c->threads);
 	ebt_map_deinit(&c->taken);
 	text_deinit(&c->text);
+	if (c->args_file)
+		fclose(c->args_file);
+	free(c->args_text);
 }
 
 struct ebt_error *export_chrome(struct export *e)
@@ -644,6 +650,9 @@ struct ebt_error *export_chrome(struct export *e)
 	struct json *json = &c.json;
 	struct ebt_error *err;
 
+	c.args_file = open_memstream(&c.args_text, &c.args_len);
+	if (!c.args_file)
+		return &ebt_enomem;
 	export_holds(e, held);
 	json_init(json, e->f);
 	json_open_object(json);

@@ -13,7 +13,7 @@ static const struct export_format formats[] = {
 	{ "chrome", .text = true, .write = export_chrome },
 	{ "clickhouse", .folder = true, .write = export_clickhouse },
 	{ "csv", .text = true, .rows = true, .write = export_csv },
-	{ "ndjson", .text = true, .rows = true, .write = export_ndjson },
+	{ "ndjson", .text = true, .rows = true, .live = true, .write = export_ndjson },
 	{ "otlp", .write = export_otlp },
 	{ "perf-script", .text = true, .write = export_perf_script },
 	{ "perfetto", .write = export_perfetto },
@@ -33,14 +33,15 @@ static const struct export_format *find_format(const char *name)
 /* A format, or as for all commands the time up to which: no format has a name that is a time. */
 static struct ebt_error *option_to(void *to, const char *arg)
 {
+	const struct export_format *format = find_format(arg);
 	struct options *options = to;
 	struct ebt_error *err;
 
-	if (find_format(arg)) {
+	if (format) {
 		options_keep(options, "to", arg);
-		options->folder = find_format(arg)->folder;
-		options->recorded_time = !find_format(arg)->rows;
-		options->whole = find_format(arg)->write != export_ndjson;
+		options->folder = format->folder;
+		options->recorded_time = !format->rows;
+		options->whole = !format->live;
 		return NULL;
 	}
 	err = option_time(&options->to, arg);
@@ -140,7 +141,7 @@ static struct ebt_error *run_export(struct report *report)
 		err = ebt_error_create(EBT_ERR_INVALID,
 				       "--to %s is not for a terminal: use -o FILE or a pipe",
 				       format->name);
-	if (!err && format->write != export_ndjson)
+	if (!err && !format->live)
 		err = trace_names(report->trace, &e.names);
 	err = err ?: format->write(&e) ?: tell_left_out(&e, format->name);
 	calltree_destroy(e.tree);
@@ -177,10 +178,9 @@ const struct command command_export = {
 		"clickhouse is a folder of files that ClickHouse reads, one for each table; see "
 		"docs/FLEET.md.\n"
 		"csv is one --table, as `dump --csv` has it.\n"
-		"otlp is samples and time off CPU by process and thread, for OpenTelemetry;\n"
+		"otlp is samples and time off CPU by process and thread, for OpenTelemetry.\n"
 		"perf-script is samples as `perf script` prints them, for FlameGraph, speedscope "
-		"and "
-		"others;\n"
+		"and others.\n"
 		"perfetto is all that happened when, with samples, for ui.perfetto.dev and "
 		"Perfetto's trace processor.\n"
 		"pprof is samples, or what --event says, by thread, for `go tool pprof`, Pyroscope "

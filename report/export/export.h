@@ -49,6 +49,7 @@ struct export_format {
 	bool text;	  /* may be shown on a terminal */
 	bool folder;	  /* -o names one */
 	bool rows;	  /* it has rows as they are, those from before and behind, too */
+	bool live;	  /* it is written while the trace is */
 	struct ebt_error *(*write)(struct export *e);
 };
 

@@ -16,8 +16,7 @@
 #include "report/trace/programs.h"
 #include "report/trees/feed.h"
 
-#define MOST_OBSERVATIONS (1u << 19)
-#define MOST_THREADS	  (1u << 24)
+#define MOST_OBSERVATIONS (1u << 18)
 
 /* What a sample is of. */
 struct otlp_identity {
@@ -77,10 +76,9 @@ static struct ebt_error *find_identity(struct otlp *o, uint32_t node, const stru
 	struct ebt_error *err;
 	uint32_t thread, process;
 
-	err = profile_thread(&o->tables.profile, task, &thread) ?: find_process(o, task, &process);
-	if (!err && thread >= MOST_THREADS)
-		err = ebt_error_create(EBT_ERR_LIMIT, "there are too many threads: use a filter");
-	/* Nodes have 24 bits. */
+	err = export_thread(&o->tables.profile.threads, task, &thread)
+		      ?: find_process(o, task, &process);
+	/* Nodes and threads have 24 bits. */
 	err = err
 		      ?: ebt_map_element(&o->by_key,
 					 (uint64_t)why << 48 | (uint64_t)thread << 24 | node,
@@ -163,7 +161,7 @@ static struct ebt_error *make_sample(struct otlp *o, size_t from, size_t end, si
 	sample->attribute_indices = o->attributes[n_samples];
 	err = otlp_stack_index(&o->tables, identity->node, &sample->stack_index)
 		      ?: otlp_sample_attributes(&o->tables,
-						o->tables.profile.threads[identity->thread],
+						o->tables.profile.threads.list[identity->thread],
 						identity->why, sample->attribute_indices,
 						&sample->n_attribute_indices);
 	o->sample[n_samples] = sample;

@@ -13,6 +13,7 @@
 #include "report/events/events.h"
 #include "report/export/export.h"
 #include "report/export/gaps.h"
+#include "report/export/lane.h"
 #include "report/export/message.h"
 #include "report/export/proto/perfetto.pb-c.h"
 #include "report/procs/model_procs.h"
@@ -43,11 +44,9 @@ struct perfetto_thread {
 	uint64_t track;
 };
 
-/* Spans on it follow each other or, of some kinds, contain each other. */
 struct perfetto_lane {
 	uint64_t track;
-	uint64_t *ends; /* of those that have not ended: the outermost first */
-	size_t n, capacity;
+	struct export_lane spans;
 };
 
 /* Tracks of one name below one track. */

@@ -36,13 +36,6 @@ struct ebt_error *perfetto_track(struct perfetto *p, struct ebt_str name, uint64
 
 /* --- lanes --- */
 
-static bool has_room(struct perfetto_lane *lane, bool nests, uint64_t start, uint64_t end)
-{
-	while (lane->n && lane->ends[lane->n - 1] <= start)
-		lane->n--;
-	return !lane->n || (nests && end <= lane->ends[lane->n - 1]);
-}
-
 static struct ebt_error *find_group(struct perfetto *p, const struct perfetto_place *place,
 				    struct perfetto_group **ret)
 {
@@ -72,14 +65,13 @@ struct ebt_error *perfetto_lane(struct perfetto *p, const struct perfetto_place 
 				uint64_t start, uint64_t end, uint64_t *ret)
 {
 	struct perfetto_group *group;
-	struct perfetto_lane *lane;
 	struct ebt_error *err = find_group(p, place, &group);
 	size_t i = 0;
 
 	*ret = 0;
 	if (err)
 		return err;
-	while (i < group->n && !has_room(&group->lanes[i], place->nests, start, end))
+	while (i < group->n && !export_lane_fits(&group->lanes[i].spans, place->nests, start, end))
 		i++;
 	if (i == PERFETTO_MOST_LANES) {
 		export_leave_out(p->e, "events that overlap more than a thousand others", 1);
@@ -89,19 +81,15 @@ struct ebt_error *perfetto_lane(struct perfetto *p, const struct perfetto_place 
 		err = add_lane(p, place, group);
 	if (err)
 		return err;
-	lane = &group->lanes[i];
-	*ret = lane->track;
-	err = ebt_array_reserve(&lane->ends, lane->n, &lane->capacity);
-	if (!err)
-		lane->ends[lane->n++] = end;
-	return err;
+	*ret = group->lanes[i].track;
+	return export_lane_add(&group->lanes[i].spans, end);
 }
 
 void perfetto_tracks_deinit(struct perfetto *p)
 {
 	for (size_t i = 0; i < p->n_groups; i++) {
 		for (size_t k = 0; k < p->groups[i].n; k++)
-			free(p->groups[i].lanes[k].ends);
+			export_lane_deinit(&p->groups[i].lanes[k].spans);
 		free(p->groups[i].lanes);
 	}
 	free(p->groups);

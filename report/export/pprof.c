@@ -17,9 +17,8 @@
 #include "report/trees/table.h"
 
 /* Ids of a location and its function for samples without a stack, which pprof would leave out. */
-#define NOWHERE	     (UINT64_C(1) << 32)
-#define MOST_THREADS (1u << 24)
-#define NO_WHY	     SCHED_N_WHYS
+#define NOWHERE (UINT64_C(1) << 32)
+#define NO_WHY	SCHED_N_WHYS
 
 struct sum {
 	uint32_t node, thread;
@@ -58,11 +57,8 @@ static struct ebt_error *add(struct pprof *p, uint32_t node, const struct ebt_ta
 	struct ebt_error *err;
 	uint32_t thread, i;
 
-	err = profile_thread(&p->profile, task, &thread);
-	if (!err && thread >= MOST_THREADS)
-		return ebt_error_create(EBT_ERR_LIMIT, "there are too many threads: use a filter");
-	/* Nodes have 24 bits. */
-	err = err
+	/* Nodes and threads have 24 bits. */
+	err = export_thread(&p->profile.threads, task, &thread)
 		      ?: ebt_map_element(&p->by_key,
 					 (uint64_t)why << 48 | (uint64_t)thread << 24 | node,
 					 &p->sums, &p->n, &p->capacity, &i);
@@ -191,7 +187,7 @@ static struct ebt_error *label_sample(struct pprof *p, const struct sum *sum,
 				      size_t *ret_n)
 {
 	struct profile *profile = &p->profile;
-	const struct ebt_task *task = profile->threads[sum->thread];
+	const struct ebt_task *task = profile->threads.list[sum->thread];
 	uint32_t name, comm = 0;
 	struct ebt_error *err = profile_text(profile, profile_thread_name(profile, task), &name);
 	size_t n = 0;
@@ -325,7 +321,7 @@ static struct ebt_error *put_nowhere(struct pprof *p)
 	Pprof__Line line = PPROF__LINE__INIT, *lines = &line;
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	uint32_t name;
-	struct ebt_error *err = profile_cstr(&p->profile, "[no frames]", &name);
+	struct ebt_error *err = profile_cstr(&p->profile, CALLTREE_NO_FRAMES, &name);
 
 	if (err || !p->nowhere)
 		return err;

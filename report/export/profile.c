@@ -68,28 +68,14 @@ void profile_deinit(struct profile *profile)
 	free(profile->functions);
 	free(profile->mappings);
 	free(profile->locations);
-	free(profile->threads);
+	export_threads_deinit(&profile->threads);
 	free(profile->used);
 	free(profile->stack);
 	free(profile->location_of);
 	ebt_map_deinit(&profile->by_function);
 	ebt_map_deinit(&profile->by_object);
 	ebt_map_deinit(&profile->by_place);
-	ebt_map_deinit(&profile->by_task);
 	text_deinit(&profile->text);
-}
-
-struct ebt_error *profile_thread(struct profile *profile, const struct ebt_task *task,
-				 uint32_t *ret)
-{
-	const uint64_t key = task ? task->id + UINT64_C(1) : 0;
-	struct ebt_error *err;
-
-	err = ebt_array_reserve(&profile->threads, profile->n_threads, &profile->threads_capacity)
-		      ?: ebt_map_add(&profile->by_task, key, (uint32_t)profile->n_threads, ret);
-	if (!err && *ret == profile->n_threads)
-		profile->threads[profile->n_threads++] = task;
-	return err;
 }
 
 struct ebt_str profile_thread_name(const struct profile *profile, const struct ebt_task *task)

@@ -11,6 +11,7 @@
 #include "format/base/map.h"
 #include "report/base/interned.h"
 #include "report/export/export.h"
+#include "report/export/threads.h"
 
 #define PROFILE_MOST UINT32_C(0x7fffffff) /* of any table, as OpenTelemetry's numbers are int32 */
 
@@ -46,13 +47,12 @@ struct profile {
 	size_t n_mappings, mappings_capacity;
 	struct profile_location *locations;
 	size_t n_locations, locations_capacity;
-	const struct ebt_task **threads; /* NULL: idle; number 0, too */
-	size_t n_threads, threads_capacity;
+	struct export_threads threads;
 	uint32_t *used; /* locations by number */
 	size_t n_used, used_capacity;
 	uint32_t *stack; /* see profile_stack() */
 	size_t stack_capacity;
-	struct ebt_map by_function, by_object, by_place, by_task;
+	struct ebt_map by_function, by_object, by_place;
 	uint32_t *location_of; /* by node of the tree */
 	size_t n_location_of;
 	struct text text;
@@ -67,8 +67,6 @@ struct ebt_error *profile_cstr(struct profile *profile, const char *s, uint32_t 
 /* With a NUL behind it; until the next call of any of these. */
 const char *profile_get_text(struct profile *profile, uint32_t number);
 
-struct ebt_error *profile_thread(struct profile *profile, const struct ebt_task *task,
-				 uint32_t *ret);
 struct ebt_str profile_thread_name(const struct profile *profile, const struct ebt_task *task);
 
 /* The stack of a node of the tree: numbers of locations, the innermost first. Until the next call.

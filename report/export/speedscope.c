@@ -15,15 +15,15 @@
 #include "report/base/text.h"
 #include "report/export/export.h"
 #include "report/export/spool.h"
+#include "report/export/threads.h"
 #include "report/trace/trace.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 
 /* Keys of the spool: all samples, and then two of each thread. */
-#define OF_ALL	     0
-#define ON_CPU(i)    (1 + 2 * (i))
-#define OFF_CPU(i)   (2 + 2 * (i))
-#define MOST_THREADS (1u << 30)
+#define OF_ALL	   0
+#define ON_CPU(i)  (1 + 2 * (i))
+#define OFF_CPU(i) (2 + 2 * (i))
 
 struct stretch {
 	uint64_t end, ns; /* that it lasted, until then */
@@ -35,12 +35,11 @@ struct speedscope {
 	struct export *e;
 	struct json json;
 	struct spool *spool;
-	const struct ebt_task **threads;
-	size_t n_threads, capacity;
-	struct ebt_map by_task; /* ebt_task.id to threads */
+	struct export_threads threads;
 	/* Frames: of each func of the tree 1 + the number of its frame, and in their order. */
 	uint32_t *frame_of;
 	uint32_t n_frames;
+	uint32_t no_frames; /* the frame of samples that have none */
 	uint32_t first_why; /* frame of enum sched_why 0 */
 	uint32_t *path;	    /* of a stack, innermost first */
 	size_t path_capacity;
@@ -51,22 +50,6 @@ struct speedscope {
 
 /* --- reading --- */
 
-static struct ebt_error *find_thread(struct speedscope *s, const struct ebt_task *task,
-				     uint32_t *ret)
-{
-	const uint64_t key = task ? task->id + UINT64_C(1) : 0;
-	struct ebt_error *err =
-		ebt_array_reserve(&s->threads, s->n_threads, &s->capacity)
-			?: ebt_map_add(&s->by_task, key, (uint32_t)s->n_threads, ret);
-
-	if (err || *ret < s->n_threads)
-		return err;
-	if (s->n_threads == MOST_THREADS)
-		return ebt_error_create(EBT_ERR_LIMIT, "there are too many threads: use a filter");
-	s->threads[s->n_threads++] = task;
-	return NULL;
-}
-
 static struct ebt_error *take_sample(void *arg, const struct export_sample *sample)
 {
 	const struct stretch stretch = { .end = sample->time,
@@ -75,7 +58,7 @@ static struct ebt_error *take_sample(void *arg, const struct export_sample *samp
 	struct speedscope *s = arg;
 	uint32_t thread;
 
-	return find_thread(s, sample->task, &thread)
+	return export_thread(&s->threads, sample->task, &thread)
 		       ?: spool_add(s->spool, OF_ALL, &stretch)
 		       ?: spool_add(s->spool, ON_CPU(thread), &stretch);
 }
@@ -91,7 +74,8 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 	struct speedscope *s = arg;
 	uint32_t thread;
 
-	return find_thread(s, off->task, &thread) ?: spool_add(s->spool, OFF_CPU(thread), &stretch);
+	return export_thread(&s->threads, off->task, &thread)
+		       ?: spool_add(s->spool, OFF_CPU(thread), &stretch);
 }
 
 /* --- frames --- */
@@ -128,7 +112,9 @@ static struct ebt_error *put_frames(struct speedscope *s)
 		put_frame(&s->json, func->name, func->file ? func->file : func->object);
 		s->n_frames++;
 	}
-	s->first_why = s->n_frames;
+	s->no_frames = s->n_frames;
+	put_frame(&s->json, CALLTREE_NO_FRAMES, NULL);
+	s->first_why = s->n_frames + 1;
 	for (int why = 0; why < SCHED_N_WHYS; why++) {
 		_cleanup_text_ struct text name = TEXT_INIT;
 
@@ -157,6 +143,8 @@ static struct ebt_error *put_stack(struct speedscope *s, const struct stretch *s
 		json_u64(json, s->path[--n]);
 	if (s->off)
 		json_u64(json, s->first_why + stretch->why);
+	else if (!stretch->node)
+		json_u64(json, s->no_frames);
 	json_end(json);
 	return err;
 }
@@ -231,7 +219,7 @@ static struct ebt_error *put_profile(struct speedscope *s, uint32_t key, struct 
 
 static struct ebt_error *put_thread(struct speedscope *s, uint32_t thread, bool off)
 {
-	const struct ebt_task *task = s->threads[thread];
+	const struct ebt_task *task = s->threads.list[thread];
 	const uint32_t key = off ? OFF_CPU(thread) : ON_CPU(thread);
 	_cleanup_text_ struct text name = TEXT_INIT;
 
@@ -256,7 +244,7 @@ static struct ebt_error *put_profiles(struct speedscope *s)
 
 	if (spool_count(s->spool, OF_ALL))
 		err = put_profile(s, OF_ALL, (struct ebt_str){ "all threads", 11 });
-	for (uint32_t i = 0; !err && i < s->n_threads; i++)
+	for (uint32_t i = 0; !err && i < s->threads.n; i++)
 		err = put_thread(s, i, false) ?: put_thread(s, i, true);
 	return err;
 }
@@ -295,8 +283,7 @@ struct ebt_error *export_speedscope(struct export *e)
 		  ?: put_file(&s);
 	export_holds(e, held);
 	spool_destroy(s.spool);
-	ebt_map_deinit(&s.by_task);
-	free(s.threads);
+	export_threads_deinit(&s.threads);
 	free(s.frame_of);
 	free(s.path);
 	return err;

@@ -88,25 +88,32 @@ static void error_name(sqlite3_context *context, int argc, sqlite3_value **argv)
 		sqlite3_result_text(context, name, -1, SQLITE_STATIC);
 }
 
+/* The trace that argument i names; without a name the first. */
+static struct sql_source *source_of(sqlite3_context *context, int argc, int i, sqlite3_value **argv)
+{
+	struct sql_source *first = sql_traces_first(sqlite3_user_data(context));
+	const char *name = i < argc ? (const char *)sqlite3_value_text(argv[i]) : NULL;
+
+	for (struct sql_source *s = first; name && s; s = s->next) {
+		if (!strcmp(s->name, name))
+			return s;
+	}
+	return name ? NULL : first;
+}
+
 /* callsite(ustack, kstack, trace): in stack_profile_callsite. */
 static void callsite(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-	const struct sql_traces *traces = sqlite3_user_data(context);
-	const char *name = (const char *)sqlite3_value_text(argv[2]);
+	struct sql_source *source = source_of(context, argc, 2, argv);
 	const int64_t user = sqlite3_value_int64(argv[0]), kernel = sqlite3_value_int64(argv[1]);
 	struct ebt_error *err = NULL;
 	bool found = false;
 	int64_t v = 0;
 
-	(void)argc;
-	for (struct sql_source *s = sql_traces_first(traces); name && !err && !found && s;
-	     s = s->next) {
-		if (!strcmp(s->name, name))
-			err = sql_profile_callsite(
-				s, sqlite3_value_type(argv[0]) == SQLITE_NULL ? NULL : &user,
-				sqlite3_value_type(argv[1]) == SQLITE_NULL ? NULL : &kernel, &v,
-				&found);
-	}
+	if (source)
+		err = sql_profile_callsite(
+			source, sqlite3_value_type(argv[0]) == SQLITE_NULL ? NULL : &user,
+			sqlite3_value_type(argv[1]) == SQLITE_NULL ? NULL : &kernel, &v, &found);
 	if (err)
 		sql_result_error(context, err);
 	else if (found)
@@ -156,20 +163,6 @@ static void chunks_read(sqlite3_context *context, int argc, sqlite3_value **argv
 }
 
 /* --- times --- */
-
-/* The trace of this name, or the first. */
-static const struct sql_source *source_of(sqlite3_context *context, int argc, int i,
-					  sqlite3_value **argv)
-{
-	const struct sql_source *first = sql_traces_first(sqlite3_user_data(context));
-	const char *name = i < argc ? (const char *)sqlite3_value_text(argv[i]) : NULL;
-
-	for (const struct sql_source *s = first; name && s; s = s->next) {
-		if (!strcmp(s->name, name))
-			return s;
-	}
-	return name ? NULL : first;
-}
 
 /* trace_end(), trace_end(trace): as `ts`. */
 static void trace_end(sqlite3_context *context, int argc, sqlite3_value **argv)

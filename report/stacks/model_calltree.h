@@ -21,6 +21,9 @@
 
 struct calltree;
 
+/* Stands where a stack has no frame, and no root has its time. */
+#define CALLTREE_NO_FRAMES "[no frames]"
+
 /* What kind of code a frame is: chooses its colour. */
 enum calltree_kind {
 	CALLTREE_ROOT, /* not code: a process, or the tree itself */

@@ -82,7 +82,7 @@ static bool can_be_live(const struct options *options)
 {
 	struct stat st;
 
-	if (!(options->command->flags & COMMAND_LIVE) || options->recorded_time || options->whole ||
+	if (!(options->command->flags & COMMAND_LIVE) || options->whole ||
 	    options_flag(options, "symbols") || options->from.set || options->to.set ||
 	    options->host)
 		return false;

@@ -131,17 +131,15 @@ static struct ebt_error *add_categories(const struct options *options, const str
 	return NULL;
 }
 
-/* What of our own options is of a trace. */
+/* What of the options is of a trace. */
 static struct ebt_error *check_from_sql(const struct options *options)
 {
-	static const char *const of_any[] = { "icicle", "title", "weight", "from-sql" };
-
+	if (options->pids.n || options->tids.n || options->comms.n || options->cpu_first.n ||
+	    options->from.set || options->to.set || options->host || options->kernel_threads)
+		return ebt_error_create(EBT_ERR_INVALID,
+					"what chooses a part is of a trace: not with --from-sql");
 	for (const struct option_def *o = options->command->options; o->name; o++) {
-		size_t i = 0;
-
-		while (i < sizeof(of_any) / sizeof(of_any[0]) && strcmp(of_any[i], o->name) != 0)
-			i++;
-		if (i == sizeof(of_any) / sizeof(of_any[0]) &&
+		if (!cli_has_word("icicle title weight from-sql", o->name) &&
 		    (options_flag(options, o->name) || options_string(options, o->name)))
 			return ebt_error_create(EBT_ERR_INVALID,
 						"--%s is of a trace: not with --from-sql", o->name);

@@ -53,6 +53,8 @@ def main():
     check_error(ebreport, "too deep", b";".join([b"f"] * 2000) + b"\t1\n", "line 1: .*1024 frames")
     check_error(ebreport, "nothing", b"", "no line")
     check_error(ebreport, "an option", b"a\t1\n", "--event is of a trace", "--event", "fault")
+    check_error(ebreport, "a filter", b"a\t1\n", "a part is of a trace", "--pid", "1")
+    check_error(ebreport, "a time", b"a\t1\n", "a part is of a trace", "--from", "1s")
     return status()
 
 
