@@ -84,9 +84,17 @@ void message_writer_destroy(struct message_writer *writer)
 	free(writer);
 }
 
+/* Pieces of a few bytes each are slow to write: what fits is put together first. */
 void message_write(struct message_writer *writer, const ProtobufCMessage *message)
 {
-	protobuf_c_message_pack_to_buffer(message, &writer->buffer);
+	const size_t size = writer->gzip ? 0 : protobuf_c_message_get_packed_size(message);
+
+	if (writer->gzip || size > sizeof(writer->plain)) {
+		protobuf_c_message_pack_to_buffer(message, &writer->buffer);
+		return;
+	}
+	protobuf_c_message_pack(message, writer->plain);
+	fwrite(writer->plain, 1, size, writer->f);
 }
 
 void message_write_head(struct message_writer *writer, uint32_t field, uint64_t size)

@@ -198,11 +198,13 @@ static struct ebt_error *put_system(struct perfetto *p)
 	return err;
 }
 
+/* What has stacks comes last: their names take most of the memory. */
 static struct ebt_error *put_all(struct perfetto *p)
 {
-	return put_defaults(p) ?: read_clocks(p) ?: put_system(p) ?: perfetto_put_processes(p) ?: perfetto_put_sched(p) ?:
-	       perfetto_put_samples(p) ?: perfetto_put_off(p) ?: perfetto_put_events(p) ?:
-	       perfetto_put_counters(p) ?: perfetto_put_lost(p);
+	return put_defaults(p) ?: read_clocks(p) ?: put_system(p) ?: perfetto_put_processes(p) ?:
+	       perfetto_put_sched(p) ?: perfetto_put_events(p) ?: perfetto_put_counters(p) ?:
+	       perfetto_put_samples(p) ?: perfetto_put_off(p) ?: perfetto_put_marks(p) ?:
+	       perfetto_put_lost(p);
 }
 
 static void perfetto_deinit(struct perfetto *p)

@@ -74,7 +74,8 @@ struct perfetto_place {
 struct perfetto_event {
 	Perfetto__TrackEvent message;
 	Perfetto__DebugAnnotation notes[PERFETTO_MOST_NOTES], *note[PERFETTO_MOST_NOTES];
-	char *category;
+	uint64_t category;
+	struct ebt_error *err; /* the first */
 	struct text name, texts[PERFETTO_MOST_NOTES];
 };
 
@@ -136,9 +137,9 @@ struct ebt_error *perfetto_track(struct perfetto *p, struct ebt_str name, uint64
 /* A track of the group on which there is room from `start` to `end`; 0: there are too many. */
 struct ebt_error *perfetto_lane(struct perfetto *p, const struct perfetto_place *place,
 				uint64_t start, uint64_t end, uint64_t *ret);
-/* The event at hand begins; notes follow, and then it is put. */
-struct ebt_error *perfetto_begin(struct perfetto *p, const char *category, struct ebt_str name,
-				 uint64_t track);
+/* The event at hand begins; notes follow, and then it is put, which says whether all of it went
+ * well. Categories and keys of notes are few. */
+void perfetto_begin(struct perfetto *p, const char *category, struct ebt_str name, uint64_t track);
 void perfetto_note_text(struct perfetto *p, const char *key, struct ebt_str value);
 void perfetto_note_true(struct perfetto *p, const char *key);
 void perfetto_note_address(struct perfetto *p, const char *key, uint64_t value);
@@ -151,7 +152,9 @@ void perfetto_tracks_deinit(struct perfetto *p);
 /* --- perfetto_events.c --- */
 
 struct ebt_error *perfetto_put_off(struct perfetto *p);
+/* Of all kinds but marks, which may have stacks. */
 struct ebt_error *perfetto_put_events(struct perfetto *p);
+struct ebt_error *perfetto_put_marks(struct perfetto *p);
 struct ebt_error *perfetto_put_counters(struct perfetto *p);
 /* Rows that are not there. After all others. */
 struct ebt_error *perfetto_put_lost(struct perfetto *p);
@@ -162,6 +165,20 @@ struct ebt_error *perfetto_put_sched(struct perfetto *p);
 
 /* --- perfetto_stacks.c --- */
 
+/* Tables of interned texts. */
+enum perfetto_table {
+	PERFETTO_FUNCTION_NAMES = 1 << 0,
+	PERFETTO_BUILD_IDS = 1 << 1,
+	PERFETTO_MAPPING_PATHS = 1 << 2,
+	PERFETTO_SOURCE_PATHS = 1 << 3,
+	PERFETTO_CATEGORIES = 1 << 4,
+	PERFETTO_EVENT_NAMES = 1 << 5,
+	PERFETTO_NOTE_NAMES = 1 << 6,
+};
+
+/* The number of a text in a table. 0: there is no room for it. */
+struct ebt_error *perfetto_intern(struct perfetto *p, enum perfetto_table table, struct ebt_str s,
+				  uint64_t *ret);
 struct ebt_error *perfetto_put_samples(struct perfetto *p);
 /* Interns the stack of a node, which is its number then. */
 struct ebt_error *perfetto_stack(struct perfetto *p, uint32_t node);

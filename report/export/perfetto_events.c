@@ -52,7 +52,7 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 		  ?: perfetto_stack(p, node);
 	if (err || !track)
 		return err;
-	err = perfetto_begin(p, "offcpu", text_of(sched_why_name(off->why)), track);
+	perfetto_begin(p, "offcpu", text_of(sched_why_name(off->why)), track);
 	if (node) {
 		PERFETTO_SET(&p->event.message, callstack_iid, node);
 		PERFETTO_SET(&p->event.message, callstack_weight, (double)(off->end - off->start));
@@ -67,7 +67,7 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 		perfetto_note_true(p, "open");
 	if (off->flags & SCHED_DOUBTFUL)
 		perfetto_note_true(p, "doubtful");
-	return err ? err : perfetto_put_span(p, off->start, off->end);
+	return perfetto_put_span(p, off->start, off->end);
 }
 
 struct ebt_error *perfetto_put_off(struct perfetto *p)
@@ -137,10 +137,9 @@ static struct ebt_error *place_event(struct perfetto *p, const struct event *eve
 	return NULL;
 }
 
-static struct ebt_error *note_event(struct perfetto *p, const struct event *event)
+static void note_event(struct perfetto *p, const struct event *event)
 {
 	const char *value = event_kinds[event->kind].value;
-	struct ebt_error *err = perfetto_stack(p, event->node);
 
 	if (event->node)
 		PERFETTO_SET(&p->event.message, callstack_iid, event->node);
@@ -162,7 +161,6 @@ static struct ebt_error *note_event(struct perfetto *p, const struct event *even
 		perfetto_note_true(p, "failed");
 	if (event->flags & EVENT_OPEN)
 		perfetto_note_true(p, "open");
-	return err;
 }
 
 /* A line of a log is called what it says. */
@@ -178,14 +176,13 @@ static struct ebt_error *take_event(void *arg, const struct event *event)
 	struct ebt_error *err = place_event(p, event, &name, &place);
 	uint64_t track;
 
-	err = err ?: perfetto_lane(p, &place, event->time, end, &track);
+	err = err ?: perfetto_lane(p, &place, event->time, end, &track)
+		  ?: perfetto_stack(p, event->node);
 	if (err || !track)
 		return err;
-	err = perfetto_begin(p, event_kinds[kind].name,
-			     kind == EVENT_LOG ? event->detail : event->name, track)
-		      ?: note_event(p, event);
-	if (err)
-		return err;
+	perfetto_begin(p, event_kinds[kind].name, kind == EVENT_LOG ? event->detail : event->name,
+		       track);
+	note_event(p, event);
 	return moment ? perfetto_put_instant(p, event->time)
 		      : perfetto_put_span(p, event->time, end);
 }
@@ -199,17 +196,21 @@ static struct ebt_error *place_stack(void *arg, const struct calltree_stack *sta
 
 struct ebt_error *perfetto_put_events(struct perfetto *p)
 {
-	static const uint16_t with_stacks[] = { EBT_T_fault, EBT_T_probe_hit };
-	const struct event_sink sink = { .take = take_event, .place = place_stack, .arg = p };
+	const struct event_sink sink = { .take = take_event, .arg = p };
 	struct ebt_error *err = NULL;
 
-	for (int i = 0; !err && i < 2; i++) {
-		if (ebt_reader_has_rows(trace_reader(p->e->trace), with_stacks[i]))
-			err = export_stacks(p->e, with_stacks[i]);
+	for (enum event_kind kind = 0; !err && kind < EVENT_N_KINDS; kind++) {
+		if (kind != EVENT_MARK)
+			err = events_read(p->e->trace, kind, &sink);
 	}
-	for (enum event_kind kind = 0; !err && kind < EVENT_N_KINDS; kind++)
-		err = events_read(p->e->trace, kind, &sink);
 	return err;
+}
+
+struct ebt_error *perfetto_put_marks(struct perfetto *p)
+{
+	const struct event_sink sink = { .take = take_event, .place = place_stack, .arg = p };
+
+	return export_stacks(p->e, EBT_T_probe_hit) ?: events_read(p->e->trace, EVENT_MARK, &sink);
 }
 
 /* --- counters --- */
@@ -303,7 +304,9 @@ static struct ebt_error *begin_lost(struct perfetto *p, struct ebt_str name, uin
 	if (*from > to)
 		*from = to;
 	err = perfetto_lane(p, &lost_place, *from, to, ret);
-	return err || !*ret ? err : perfetto_begin(p, "lost", name, *ret);
+	if (!err && *ret)
+		perfetto_begin(p, "lost", name, *ret);
+	return err;
 }
 
 static struct ebt_error *take_lost(void *arg, const struct ebt_row *row)

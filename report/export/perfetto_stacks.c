@@ -9,14 +9,6 @@
 #include "format/base/array.h"
 #include "report/export/perfetto.h"
 
-/* Tables of interned texts. */
-enum text_table {
-	FUNCTION_NAMES = 1,
-	BUILD_IDS = 2,
-	MAPPING_PATHS = 4,
-	SOURCE_PATHS = 8,
-};
-
 static void put_interned(struct perfetto *p, Perfetto__InternedData *data)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
@@ -27,38 +19,39 @@ static void put_interned(struct perfetto *p, Perfetto__InternedData *data)
 
 /* --- texts --- */
 
-static void put_text(struct perfetto *p, enum text_table table, uint64_t iid, struct ebt_str s)
+/* A table has one entry more. */
+static void put_text(struct perfetto *p, enum perfetto_table table, uint64_t iid, struct ebt_str s)
 {
 	Perfetto__InternedString string = PERFETTO__INTERNED_STRING__INIT, *list = &string;
 	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
+	const struct {
+		enum perfetto_table table;
+		size_t *n;
+		Perfetto__InternedString ***list;
+	} tables[] = {
+		{ PERFETTO_FUNCTION_NAMES, &data.n_function_names, &data.function_names },
+		{ PERFETTO_BUILD_IDS, &data.n_build_ids, &data.build_ids },
+		{ PERFETTO_MAPPING_PATHS, &data.n_mapping_paths, &data.mapping_paths },
+		{ PERFETTO_SOURCE_PATHS, &data.n_source_paths, &data.source_paths },
+		{ PERFETTO_CATEGORIES, &data.n_event_categories, &data.event_categories },
+		{ PERFETTO_EVENT_NAMES, &data.n_event_names, &data.event_names },
+		{ PERFETTO_NOTE_NAMES, &data.n_debug_annotation_names,
+		  &data.debug_annotation_names },
+	};
+	size_t i = 0;
 
+	while (tables[i].table != table)
+		i++;
+	*tables[i].n = 1;
+	*tables[i].list = &list;
 	PERFETTO_SET(&string, iid, iid);
 	string.has_str = true;
 	string.str = (ProtobufCBinaryData){ s.len, (uint8_t *)(void *)s.data };
-	switch (table) {
-	case FUNCTION_NAMES:
-		data.function_names = &list;
-		data.n_function_names = 1;
-		break;
-	case BUILD_IDS:
-		data.build_ids = &list;
-		data.n_build_ids = 1;
-		break;
-	case MAPPING_PATHS:
-		data.mapping_paths = &list;
-		data.n_mapping_paths = 1;
-		break;
-	case SOURCE_PATHS:
-		data.source_paths = &list;
-		data.n_source_paths = 1;
-		break;
-	}
 	put_interned(p, &data);
 }
 
-/* 0: there is no room for it. */
-static struct ebt_error *intern(struct perfetto *p, enum text_table table, struct ebt_str s,
-				uint64_t *ret)
+struct ebt_error *perfetto_intern(struct perfetto *p, enum perfetto_table table, struct ebt_str s,
+				  uint64_t *ret)
 {
 	struct ebt_error *err;
 	uint32_t number;
@@ -79,13 +72,13 @@ static struct ebt_error *intern(struct perfetto *p, enum text_table table, struc
 	return NULL;
 }
 
-static struct ebt_error *intern_text(struct perfetto *p, enum text_table table, const char *s,
+static struct ebt_error *intern_text(struct perfetto *p, enum perfetto_table table, const char *s,
 				     uint64_t *ret)
 {
 	_cleanup_text_ struct text text = TEXT_INIT;
 
 	message_text(&text, (struct ebt_str){ s, strlen(s) });
-	return text_error(&text) ?: intern(p, table, text_str(&text), ret);
+	return text_error(&text) ?: perfetto_intern(p, table, text_str(&text), ret);
 }
 
 /* Digits to bytes; what is none ends them. */
@@ -101,7 +94,7 @@ static struct ebt_error *intern_build_id(struct perfetto *p, const char *digits,
 	}
 	if (text_error(&bytes) || !bytes.len)
 		return text_error(&bytes);
-	return intern(p, BUILD_IDS, text_str(&bytes), ret);
+	return perfetto_intern(p, PERFETTO_BUILD_IDS, text_str(&bytes), ret);
 }
 
 /* --- frames --- */
@@ -122,7 +115,7 @@ static struct ebt_error *intern_mapping(struct perfetto *p, const struct calltre
 	Perfetto__Mapping mapping = PERFETTO__MAPPING__INIT, *list = &mapping;
 	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
 	uint64_t path, build_id = 0;
-	struct ebt_error *err = intern_text(p, MAPPING_PATHS, path_of(func), &path);
+	struct ebt_error *err = intern_text(p, PERFETTO_MAPPING_PATHS, path_of(func), &path);
 	uint32_t i;
 
 	if (!err && func->sym)
@@ -178,10 +171,10 @@ static struct ebt_error *intern_frame(struct perfetto *p, uint32_t number)
 	if (err || p->has_func[number])
 		return err;
 	func = &calltree_funcs(p->e->tree, &n)[number];
-	err = intern_text(p, FUNCTION_NAMES, func->name, &frame.function_name_id)
+	err = intern_text(p, PERFETTO_FUNCTION_NAMES, func->name, &frame.function_name_id)
 		      ?: intern_mapping(p, func, &frame.mapping_id);
 	if (!err && func->file)
-		err = intern_text(p, SOURCE_PATHS, func->file, &frame.source_path_iid);
+		err = intern_text(p, PERFETTO_SOURCE_PATHS, func->file, &frame.source_path_iid);
 	if (err)
 		return err;
 	PERFETTO_SET(&frame, iid, number + UINT64_C(1));

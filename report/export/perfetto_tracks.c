@@ -6,6 +6,11 @@
 #include "format/base/array.h"
 #include "report/export/perfetto.h"
 
+/* Names of events that are shorter are interned while there are no more texts than these: others
+ * come once. */
+#define LONG_NAME  64
+#define MOST_TEXTS (1u << 18)
+
 uint64_t perfetto_put_track(struct perfetto *p, Perfetto__TrackDescriptor *track)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
@@ -102,21 +107,33 @@ void perfetto_tracks_deinit(struct perfetto *p)
 
 /* --- the event at hand --- */
 
-struct ebt_error *perfetto_begin(struct perfetto *p, const char *category, struct ebt_str name,
-				 uint64_t track)
+static void intern(struct perfetto *p, enum perfetto_table table, struct ebt_str s, uint64_t *ret)
+{
+	if (!p->event.err)
+		p->event.err = perfetto_intern(p, table, s, ret);
+}
+
+void perfetto_begin(struct perfetto *p, const char *category, struct ebt_str name, uint64_t track)
 {
 	struct perfetto_event *event = &p->event;
+	Perfetto__TrackEvent *message = &event->message;
 
-	perfetto__track_event__init(&event->message);
+	perfetto__track_event__init(message);
 	text_clear(&event->name);
 	message_text(&event->name, name);
-	event->category = (char *)category;
-	event->message.categories = &event->category;
-	event->message.n_categories = 1;
-	event->message.name = (char *)text_get(&event->name);
-	event->message.debug_annotations = event->note;
-	PERFETTO_SET(&event->message, track_uuid, track);
-	return text_error(&event->name);
+	event->err = text_error(&event->name);
+	intern(p, PERFETTO_CATEGORIES, (struct ebt_str){ category, strlen(category) },
+	       &event->category);
+	message->category_iids = &event->category;
+	message->n_category_iids = 1;
+	if (event->name.len < LONG_NAME && p->texts.n < MOST_TEXTS) {
+		intern(p, PERFETTO_EVENT_NAMES, text_str(&event->name), &message->name_iid);
+		message->has_name_iid = true;
+	} else {
+		message->name = (char *)text_get(&event->name);
+	}
+	message->debug_annotations = event->note;
+	PERFETTO_SET(message, track_uuid, track);
 }
 
 static Perfetto__DebugAnnotation *add_note(struct perfetto *p, const char *key)
@@ -125,7 +142,8 @@ static Perfetto__DebugAnnotation *add_note(struct perfetto *p, const char *key)
 	Perfetto__DebugAnnotation *note = &p->event.notes[i];
 
 	perfetto__debug_annotation__init(note);
-	note->name = (char *)key;
+	intern(p, PERFETTO_NOTE_NAMES, (struct ebt_str){ key, strlen(key) }, &note->name_iid);
+	note->has_name_iid = true;
 	p->event.note[i] = note;
 	return note;
 }
@@ -137,6 +155,7 @@ void perfetto_note_text(struct perfetto *p, const char *key, struct ebt_str valu
 
 	text_clear(text);
 	message_text(text, value);
+	p->event.err = p->event.err ?: text_error(text);
 	note->value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_STRING_VALUE;
 	note->string_value = (char *)text_get(text);
 }
@@ -169,12 +188,9 @@ static struct ebt_error *put(struct perfetto *p, Perfetto__TrackEvent__Type type
 			     Perfetto__TrackEvent *event, uint64_t time)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
-	struct ebt_error *err = NULL;
 
-	for (size_t i = 0; !err && i < event->n_debug_annotations; i++)
-		err = text_error(&p->event.texts[i]);
-	if (err)
-		return err;
+	if (p->event.err)
+		return p->event.err;
 	PERFETTO_SET(event, type, type);
 	PERFETTO_SET(&packet, timestamp, perfetto_time(p, time));
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_TRACK_EVENT;

@@ -12,7 +12,8 @@ CLEARED, NEEDED = 1, 2
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 MONOTONIC, BOOTTIME, REALTIME = 3, 6, 1
 MOST_CPUS = 1024  # that the trace processor takes
-TABLES = "function_names", "frames", "callstacks", "build_ids", "mapping_paths", "source_paths", "mappings"
+NAMES = "event_categories", "event_names", "debug_annotation_names"
+TABLES = "function_names", "frames", "callstacks", "build_ids", "mapping_paths", "source_paths", "mappings", *NAMES
 # R, S, D, T, t, X, Z, P, I, R+ of `struct trace_event_raw_sched_switch`, as Linux has them since 4.14.
 STATES = {0, 1, 2, 4, 8, 0x10, 0x20, 0x40, 0x80, 0x100}
 
@@ -75,7 +76,8 @@ class PerfettoFile:
             for entry in data[name]:
                 require(entry["iid"], f"{name}: no number")
                 require(entry["iid"] not in self.tables[name], f"{name}: {entry['iid']} is there twice")
-                getattr(self, f"check_{name}", self.check_string)(entry)
+                if name not in NAMES:
+                    getattr(self, f"check_{name}", self.check_string)(entry)
                 self.tables[name][entry["iid"]] = entry
 
     def take_clock_snapshot(self, time, snapshot):
@@ -215,14 +217,17 @@ class PerfettoFile:
         if kind == COUNTER:
             self.points.append((uuid, time, event["double_counter_value"]))
             return
-        require(kind in (BEGIN, INSTANT) and len(event["categories"]) == 1, f"{event}: of what kind?")
+        require(kind in (BEGIN, INSTANT) and len(event["category_iids"]) == 1, f"{event}: of what kind?")
+        require(not event["name_iid"] or not event["name"], f"{event} has two names")
         notes = {}
         for note in event["debug_annotations"]:
-            require(note["name"] and note["name"] not in notes, f"{event}: a note comes twice")
-            notes[note["name"]] = (note["string_value"] or note["int_value"] or note["pointer_value"]
+            key = self.known("debug_annotation_names", note["name_iid"])["name"]
+            require(key and key not in notes, f"{event}: a note comes twice")
+            notes[key] = (note["string_value"] or note["int_value"] or note["pointer_value"]
                                    or note["bool_value"] or 0)
-        iid = event["callstack_iid"]
-        taken = Event(time, 0, kind, event["categories"][0], event["name"], uuid, notes,
+        iid, category = event["callstack_iid"], self.known("event_categories", event["category_iids"][0])["name"]
+        name = self.known("event_names", event["name_iid"])["name"] if event["name_iid"] else event["name"]
+        taken = Event(time, 0, kind, category, name, uuid, notes,
                       self.stack(iid) if iid else [], event["callstack_weight"])
         if kind == INSTANT:
             self.events.append(taken)
