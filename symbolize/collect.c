@@ -7,7 +7,7 @@
 #include "format/base/array.h"
 
 /* 48 bytes each. With more, all are forgotten: some are then looked at twice. */
-#define MAX_SEEN (1u << 18)
+#define MAX_SEEN (1u << 17)
 
 void collect_deinit(struct collect *c)
 {

@@ -27,7 +27,7 @@
 
 /* Addresses that are remembered (80 bytes each). With more, all are forgotten: the frames are
  * still known by their place in the file. */
-#define MAX_RESOLVED (1u << 18)
+#define MAX_RESOLVED (1u << 17)
 
 /* The "process" of kernel addresses; ADDRSPACE_NO_INCARNATION is that of unknown processes. */
 #define INCARNATION_KERNEL (ADDRSPACE_NO_INCARNATION - 1)
