@@ -90,7 +90,7 @@ def copy_tree(root):
         shutil.copytree(os.path.join(SOURCE, folder), os.path.join(root, folder),
                         ignore=lambda folder, names: [
                             n for n in names if not os.path.isdir(os.path.join(folder, n)) and
-                            not n.endswith((".c", ".h", ".def", ".txt", ".css", ".html", ".js")) and
+                            not n.endswith((".c", ".h", ".def", ".txt", ".css", ".html", ".js", ".proto")) and
                             n not in ("rooms", "check-layers")])
     os.mkdir(os.path.join(root, "docs"))
     shutil.copy(os.path.join(SOURCE, "docs/ARCHITECTURE.md"), os.path.join(root, "docs"))
