@@ -30,17 +30,19 @@ import test_irq  # noqa: E402
 import test_marks  # noqa: E402
 import test_oom  # noqa: E402
 import test_probes  # noqa: E402
+import test_structs  # noqa: E402
 import test_verifier  # noqa: E402
 import test_wall  # noqa: E402
 import test_why  # noqa: E402
 from test_tp import Hits, printed, ways  # noqa: E402
 from test_unwind import columns, rate, stops  # noqa: E402
 
+STRACE = shutil.which("strace")
 FILES = [e2e.EBREC] + [e2e.program(name) for name in
-                       ("callbacks", "called", "contended", "described", "faults", "framed", "hangs",
+                       ("callbacks", "called", "calls_made", "contended", "described", "faults", "framed", "hangs",
                         "handed_on", "hoarder", "marks_static", "pingpong", "planned", "probed",
                         "relay", "unwound", "verified.so")]
-FILES += [shutil.which("ip"), shutil.which("tc")]
+FILES += [shutil.which("ip"), STRACE, shutil.which("tc")]
 PYTHON = os.path.realpath("/usr/bin/python3")
 HANGING = ["/usr/bin/sleep", PYTHON]
 # What an interpreter needs to begin, besides what is built in.
@@ -406,6 +408,11 @@ END
         held = {row["fd"]: row["path"] for row in e2e.rows("io", self.file("held.ebt"), "--open", "100%")}
         self.assertEqual(held, dict(re.findall(r" (\d+) -> (.*)", self.text("held"))))
         self.assertEqual(len(held), 4)
+
+    @inside(f"ebrec -e syscalls:structs -o t.ebt -- {STRACE} -f -yy -s 100000 -o strace.txt calls_made compat")
+    def test_calls_of_32_bits(self):
+        """Against strace of the same execution; not each machine's own kernel takes such calls."""
+        test_structs.Structs.of(self.file("strace.txt"), self.trace(), f"\n    {self.release}: compat")
 
     @inside("""ebrec -e sched,task -o t.ebt -- sh -c '
             relay 3 6000 >ring; (exit 3); sh -c "kill -SEGV \\$\\$"

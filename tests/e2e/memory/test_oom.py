@@ -168,12 +168,15 @@ class Oom(e2e.TestCase):
         self.wait_for_rows(trace, ebrec, "process")
         # Too much beside the other one, and well below the limit once that is gone.
         hungry = subprocess.Popen(self.inside("b = bytearray(24 << 20)"))
-        self.assertEqual(hungry.wait(e2e.SECONDS), 0)
+        # Linux 6.18 was seen to look for the next victim while the first one, dead, was still charged for
+        # its pages: then who asks is it. It is not recorded.
+        late = hungry.wait(e2e.SECONDS)
+        self.assertIn(late, (0, -signal.SIGKILL))
         self.assertEqual(holder.wait(e2e.SECONDS), -signal.SIGKILL)
         self.assertEqual(ebrec.wait(e2e.SECONDS), 0)
         row, = e2e.rows("oom", trace)
         self.assertEqual((row["pid"], row["by_pid"]), (holder.pid, hungry.pid))
-        self.assertEqual(self.counted(), 1)
+        self.assertEqual(self.counted(), 1 if late == 0 else 2)
         check(self, [row], self.log())
 
     def test_of_others(self):

@@ -198,6 +198,10 @@ class Arguments(e2e.TestCase):
         output = self.path("strace.txt")
         trace = self.record("-e", self.source, "--", *self.strace, "-o", output, *command)
         self.assert_no_loss(trace)
+        self.compare_all(output, trace, " ".join(command)[:40], least)
+
+    def compare_all(self, output, trace, said, least):
+        """What strace wrote, and what is in the trace of the same execution."""
         theirs = of_strace(output)
         ours = of_report(e2e.ebreport("syscalls", "--trace", trace))
         for pid, lines in theirs.items():
@@ -211,7 +215,7 @@ class Arguments(e2e.TestCase):
                 mine = next((o for o in have if parse(o)[0] == name), None)
                 self.assertIsNotNone(mine, f"{pid}: {line} is not in the trace")
                 self.compare(line, mine)
-        print(" ".join(command)[:40], dict(self.count), file=sys.stderr)
+        print(said, dict(self.count), file=sys.stderr)
         self.assertGreaterEqual(self.count["calls"], least)
         self.assertFalse(self.differing, "\n".join(self.differing[:40]))
 
