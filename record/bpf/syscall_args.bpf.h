@@ -340,6 +340,8 @@ static __always_inline long read_arg(char *bytes, __u32 how, __u64 from, __s64 r
 
 	if (how == EBREC_READ_TEXT) {
 		n = bpf_probe_read_user_str(bytes, ARG_TEXT, (const void *)from);
+		if (!n)
+			return 0; /* not all kernels count a NUL that is alone */
 		return n == ARG_TEXT ? (n - 1) | READ_CUT : n > 0 ? n - 1 : read_long(bytes, from);
 	}
 	if (how == EBREC_READ_RESULT) {
