@@ -2,6 +2,7 @@
 /* Fetching from debuginfod; see fetch.h. */
 #include "symbolize/files/fetch.h"
 
+#include <dlfcn.h>
 #include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <pthread.h>
@@ -71,12 +72,65 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* --- libdebuginfod --- */
+
+/* Loaded by who fetches: it brings some twenty libraries, which took most of a start. */
+#define LIBRARY "libdebuginfod.so.1"
+
+#define LIBRARY_CALLS(CALL)   \
+	CALL(begin)           \
+	CALL(end)             \
+	CALL(find_debuginfo)  \
+	CALL(find_executable) \
+	CALL(get_user_data)   \
+	CALL(set_progressfn)  \
+	CALL(set_user_data)
+
+/* clang-format off */
+static struct {
+#define CALL(name) __typeof__(&debuginfod_##name) name;
+	LIBRARY_CALLS(CALL)
+#undef CALL
+} library;
+/* clang-format on */
+
+/* It stays: curl cannot be loaded twice. */
+static struct ebt_error *load_library(void)
+{
+	void *handle;
+
+	if (library.begin)
+		return NULL;
+	handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!handle)
+		return ebt_error_create(EBT_ERR_UNSUPPORTED,
+					"--debuginfod: %s: install libdebuginfod1, or leave out "
+					"--debuginfod",
+					dlerror());
+#define CALL(name) { &library.name, "debuginfod_" #name },
+	const struct {
+		void *to;
+		const char *name;
+	} calls[] = { LIBRARY_CALLS(CALL) };
+#undef CALL
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		void *call = dlsym(handle, calls[i].name);
+
+		if (!call) {
+			memset(&library, 0, sizeof(library));
+			return ebt_error_create(EBT_ERR_UNSUPPORTED, "--debuginfod: %s", dlerror());
+		}
+		memcpy(calls[i].to, &call, sizeof(call));
+	}
+	return NULL;
+}
+
 /* --- workers --- */
 
 /* Called by libdebuginfod about once a second, and when bytes come. Not 0: give up. */
 static int hear_progress(debuginfod_client *client, long done, long total)
 {
-	struct worker *worker = debuginfod_get_user_data(client);
+	struct worker *worker = library.get_user_data(client);
 	struct fetch *fetch = worker->fetch;
 	int over;
 
@@ -124,8 +178,8 @@ static void work_on(struct worker *worker, debuginfod_client *client)
 
 	pthread_mutex_unlock(&fetch->lock);
 	r = job->kind == FETCH_DEBUGINFO
-		    ? debuginfod_find_debuginfo(client, job->id.bytes, job->id.len, &path)
-		    : debuginfod_find_executable(client, job->id.bytes, job->id.len, &path);
+		    ? library.find_debuginfo(client, job->id.bytes, job->id.len, &path)
+		    : library.find_executable(client, job->id.bytes, job->id.len, &path);
 	if (r >= 0)
 		close(r);
 	/* Only this thread's client changes it now. */
@@ -148,12 +202,12 @@ static void *work(void *arg)
 {
 	struct worker *worker = arg;
 	struct fetch *fetch = worker->fetch;
-	debuginfod_client *client = debuginfod_begin();
+	debuginfod_client *client = library.begin();
 
 	pthread_mutex_lock(&fetch->lock);
 	if (client) {
-		debuginfod_set_user_data(client, worker);
-		debuginfod_set_progressfn(client, hear_progress);
+		library.set_user_data(client, worker);
+		library.set_progressfn(client, hear_progress);
 	}
 	while (!fetch->over) {
 		if (fetch->next == fetch->n) {
@@ -173,7 +227,7 @@ static void *work(void *arg)
 	}
 	pthread_mutex_unlock(&fetch->lock);
 	if (client)
-		debuginfod_end(client);
+		library.end(client);
 	return NULL;
 }
 
@@ -195,8 +249,12 @@ static void start_worker(struct fetch *fetch)
 
 struct ebt_error *fetch_create(const struct sym_servers *servers, struct fetch **ret)
 {
-	_cleanup_(fetch_destroyp) struct fetch *fetch = calloc(1, sizeof(*fetch));
+	_cleanup_(fetch_destroyp) struct fetch *fetch = NULL;
+	struct ebt_error *err = load_library();
 
+	if (err)
+		return err;
+	fetch = calloc(1, sizeof(*fetch));
 	if (!fetch)
 		return &ebt_enomem;
 	fetch->servers = *servers;
