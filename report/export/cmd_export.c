@@ -7,12 +7,14 @@
 #include "report/export/export.h"
 #include "report/out/out.h"
 
-#define FORMATS "chrome, clickhouse, csv, ndjson, otlp, perf-script, perfetto, pprof, speedscope"
+#define FORMATS \
+	"chrome, clickhouse, csv, firefox, ndjson, otlp, perf-script, perfetto, pprof, speedscope"
 
 static const struct export_format formats[] = {
 	{ "chrome", .text = true, .write = export_chrome },
 	{ "clickhouse", .folder = true, .write = export_clickhouse },
 	{ "csv", .text = true, .rows = true, .write = export_csv },
+	{ "firefox", .text = true, .write = export_firefox },
 	{ "ndjson", .text = true, .rows = true, .live = true, .write = export_ndjson },
 	{ "otlp", .write = export_otlp },
 	{ "perf-script", .text = true, .write = export_perf_script },
@@ -178,6 +180,7 @@ const struct command command_export = {
 		"clickhouse is a folder of files that ClickHouse reads, one for each table; see "
 		"docs/FLEET.md.\n"
 		"csv is one --table, as dump has it.\n"
+		"firefox is samples and what happened when, by thread, for profiler.firefox.com.\n"
 		"otlp is samples and time off CPU by process and thread, for OpenTelemetry.\n"
 		"perf-script is samples as `perf script` prints them, for FlameGraph, speedscope "
 		"and others.\n"
@@ -205,6 +208,7 @@ const struct command command_export = {
 		"  ebreport export --to perf-script -o t.perf t.ebt\n"
 		"  ebreport export --to perfetto -o t.pftrace t.ebt\n"
 		"  ebreport export --to pprof --event offcpu -o offcpu.pb.gz t.ebt\n"
+		"  ebreport export --to firefox -o t.firefox.json t.ebt\n"
 		"  ebreport export --to speedscope -o t.speedscope.json t.ebt\n"
 		"  ebreport export --to clickhouse -o t.clickhouse t.ebt\n"
 		"  ebreport export --to csv --table syscall -o syscalls.csv t.ebt\n"

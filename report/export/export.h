@@ -96,6 +96,7 @@ struct ebt_error *export_intervals(struct export *e, const struct export_interva
 struct ebt_error *export_chrome(struct export *e);
 struct ebt_error *export_clickhouse(struct export *e);
 struct ebt_error *export_csv(struct export *e);
+struct ebt_error *export_firefox(struct export *e);
 struct ebt_error *export_ndjson(struct export *e);
 struct ebt_error *export_otlp(struct export *e);
 struct ebt_error *export_perf_script(struct export *e);

@@ -119,6 +119,63 @@ def check_pprof(data):
     require(used == set(ids["location"]), "locations that no sample has")
 
 
+def check_firefox_table(name, table, columns, most):
+    """Columns are as long as the table says; each number in one is below `most` of it, or -1 or null."""
+    for column in columns:
+        require(len(table[column]) == table["length"], f"{name}: {column} has another length")
+    for column, limit in most.items():
+        require(all(value is None or -1 <= value < limit for value in table[column]),
+                f"{name}: {column} is of something that is not there")
+
+
+def check_firefox_thread(thread, shared, profile, schemas):
+    samples, markers = thread["samples"], thread["markers"]
+    stacks, texts = shared["stackTable"]["length"], len(shared["stringArray"])
+    check_firefox_table("samples", samples, ("stack", "time", "weight", "threadCPUDelta"), {"stack": stacks})
+    require(samples["time"] == sorted(samples["time"]) and min(samples["weight"], default=0) >= 0, "samples")
+    check_firefox_table("markers", markers, ("name", "startTime", "endTime", "phase", "category", "data"),
+                        {"name": texts, "category": len(profile["meta"]["categories"])})
+    for start, end, phase, data in zip(*(markers[name] for name in ("startTime", "endTime", "phase", "data"))):
+        require((phase, end is None) in ((0, True), (1, False)) and (end is None or end >= start), "times of a marker")
+        require(set(data) - {"type", "cause"} <= schemas[data["type"]], f"a marker has more than {data['type']} has")
+        require("cause" not in data or 0 <= data["cause"]["stack"] < stacks, "a marker's stack")
+
+
+def check_firefox(data):
+    """What docs-developer/processed-profile-format.md of the Firefox Profiler asks for."""
+    profile = strict_json(data)
+    shared, libs = profile["shared"], profile["libs"]
+    length = {name: table["length"] for name, table in shared.items() if name != "stringArray"}
+    texts = len(shared["stringArray"])
+    require(all(isinstance(text, str) for text in shared["stringArray"]), "a text is none")
+    require(profile["meta"]["preprocessedProfileVersion"] == 62, "another version")
+    for name, columns, most in (
+            ("stackTable", ("prefix", "frame"), {"frame": length["frameTable"]}),
+            ("frameTable", ("func", "category", "subcategory", "line", "column", "address", "nativeSymbol", "inlineDepth",
+                            "innerWindowID"),
+             {"func": length["funcTable"], "nativeSymbol": length["nativeSymbols"],
+              "category": len(profile["meta"]["categories"])}),
+            ("funcTable", ("name", "isJS", "relevantForJS", "resource", "source", "lineNumber", "columnNumber"),
+             {"name": texts, "resource": length["resourceTable"], "source": length["sources"]}),
+            ("resourceTable", ("lib", "name", "host", "type"), {"lib": len(libs), "name": texts}),
+            ("nativeSymbols", ("libIndex", "address", "functionSize", "name"), {"name": texts}),
+            ("sources", ("id", "filename", "startLine", "startColumn", "sourceMapURL"), {"filename": texts})):
+        check_firefox_table(name, shared[name], columns, most)
+    require(all(prefix is None or 0 <= prefix < i for i, prefix in enumerate(shared["stackTable"]["prefix"])),
+            "a stack comes before what it is below")
+    require(all(shared["nativeSymbols"]["libIndex"][i] < len(libs) for i in shared["frameTable"]["nativeSymbol"]
+                if i is not None), "a library is missing")
+    ids = [thread["tid"] for thread in profile["threads"]]
+    require(len(set(ids)) == len(ids), "a thread is there twice")
+    schemas = {schema["name"]: {field["key"] for field in schema["fields"]}
+               for schema in profile["meta"]["markerSchema"]}
+    for thread in profile["threads"]:
+        check_firefox_thread(thread, shared, profile, schemas)
+    for counter in profile["counters"]:
+        check_firefox_table(counter["name"], counter["samples"], ("time", "count"), {})
+        require(counter["pid"] == profile["threads"][counter["mainThreadIndex"]]["pid"], "whose counter is it?")
+
+
 def check_speedscope(data):
     file = strict_json(data)
     frames = file["shared"]["frames"]
@@ -152,6 +209,7 @@ FORMATS = {
     "chrome": ("chrome.json", ChromeFile),
     "clickhouse": ("clickhouse", check_clickhouse),
     "csv": ("csv", check_csv, "--table", "sample"),
+    "firefox": ("firefox.json", check_firefox),
     "ndjson": ("ndjson", check_ndjson),
     "otlp": ("otlp", Otlp),
     "perf-script": ("perf.txt", check_perf_script),
