@@ -38,9 +38,9 @@ def program(name):
     return os.path.join(PROGRAMS, name)
 
 
-def run(*command, status=0, **options):
+def run(*command, status=0, timeout=SECONDS, **options):
     """Runs a command to its end. Standard output and error are bytes in the result."""
-    done = subprocess.run([str(c) for c in command], capture_output=True, timeout=SECONDS,
+    done = subprocess.run([str(c) for c in command], capture_output=True, timeout=timeout,
                           env=CLEAN, stdin=subprocess.DEVNULL, check=False, **options)
     if status is not None and done.returncode != status:
         raise AssertionError(f"{command} ended with {done.returncode}, not {status}\n"

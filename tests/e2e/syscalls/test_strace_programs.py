@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 import e2e
@@ -25,6 +26,7 @@ FD = re.compile(r"(\b\d+|\bAT_FDCWD)<(?:[^<>\"]|\"(?:[^\"\\]|\\.)*\")*>(?:\(dele
 LINE = re.compile(r"\[pid +(\d+)\] +\S+ (.*) <[\d.]+>")
 EXPECTED = re.compile(r"(?:\d+ +)?(\w+\(.*)")
 PAUSES = 10, 30
+BUILD_SECONDS = 1800  # far more than a loaded machine needs
 
 
 def fetch(folder):
@@ -50,9 +52,9 @@ def fetch(folder):
 
 def build(folder):
     def make(where, *targets):
-        e2e.run("make", "-k", "-j2", "-C", where, *targets, cwd=folder)
+        e2e.run("make", "-k", "-j2", "-C", where, *targets, cwd=folder, timeout=BUILD_SECONDS)
 
-    e2e.run("./configure", "--enable-mpers=no", "--disable-gcc-Werror", cwd=folder)
+    e2e.run("./configure", "--enable-mpers=no", "--disable-gcc-Werror", cwd=folder, timeout=BUILD_SECONDS)
     make("src", "scno.h")
     make("tests", "scno.h", "libtests.a")
     make("tests", *PROGRAMS)
@@ -64,10 +66,14 @@ def plain(line):
 
 
 class Programs(e2e.TestCase):
-    def setUp(self):
-        super().setUp()
-        self.source = fetch(self.folder)
-        build(self.source)
+    @classmethod
+    def setUpClass(cls):
+        """Before a test's time begins: where processes are dear, configure alone takes minutes."""
+        super().setUpClass()
+        holder = tempfile.TemporaryDirectory(prefix="ebt-strace-")
+        cls.addClassCleanup(holder.cleanup)
+        cls.source = fetch(holder.name)
+        build(cls.source)
 
     def test_lines(self):
         """Each line that the programs expect is there, in their order."""
