@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What reports say of what they do not know, where it matters and where it does not. What is not
 known was taken out of a recording here, row by row."""
+import collections
 import json
 import math
 import os
@@ -169,7 +170,8 @@ class Losses(Changed):
             self.assertEqual(report["lost"], {"process": 185} if tells else {})
         info = e2e.ebreport("info", trace)
         self.assertRegex(info, r"Processes   \d+ described, 185 not described whole, \d+ forks?\n")
-        self.assertIn("Lost        no events, as far as the file knows\n", info)
+        # Behind it, a switch that this sandbox's kernel did not tell of.
+        self.assertRegex(info, "Lost        no events, as far as the file knows[;\n]")
         info = e2e.ebreport("info", "--all", trace)
         self.assertIn(" described, 185 not described whole, ", info)
         self.assertIn("too many new processes", info)
@@ -270,9 +272,13 @@ class Doubts(e2e.TestCase):
         for line in e2e.folded(trace, "--event", "sample", "--weight", "rows").items():
             paths.append((line[0].split(";")[1:], line[1]))
         self.assertEqual(sum(n for _, n in paths), self.samples(trace))
+        names = collections.defaultdict(list)
         for row in report["rows"]:
-            self.assertEqual(row["samples"],
-                             sum(n for path, n in paths if row["function"] in path), row)
+            names[row["function"]].append(row["samples"])
+        for name, samples in names.items():
+            of_name = sum(n for path, n in paths if name in path)
+            # A path has no files: _start of a program and of ld.so are one there, and may be in one.
+            self.assertTrue(max(samples) <= of_name <= sum(samples), (name, samples, of_name))
         for tree in ("callers", "descendants"):
             root = report[tree][0]
             self.assertEqual((root["function"], root["samples"]),
