@@ -139,11 +139,12 @@ static struct ebt_error *give(const char *block, size_t n, size_t size,
 struct ebt_error *spool_each(struct spool *spool, uint32_t number,
 			     struct ebt_error *(*take)(void *arg, const void *record), void *arg)
 {
-	const struct keyed *key = &spool->keys[number];
+	const struct keyed *key;
 	struct ebt_error *err = NULL;
 
 	if (!spool_count(spool, number))
 		return NULL;
+	key = &spool->keys[number];
 	for (size_t i = 0; !err && i < key->n_blocks; i++)
 		err = read_block(spool, key->blocks[i])
 			      ?: give(spool->read, BLOCK, spool->size, take, arg);

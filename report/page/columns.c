@@ -191,7 +191,7 @@ struct ebt_error *page_rows_pack(const struct page_rows *section, unsigned char 
 			const size_t left = bytes ? bytes->len - at : 0;
 			const size_t room = *ret_len - (size_t)(z.next_out - *ret);
 
-			z.next_in = bytes ? bytes->data + at : NULL;
+			z.next_in = left ? bytes->data + at : NULL;
 			z.avail_in = left < 1u << 30 ? (unsigned int)left : 1u << 30;
 			z.avail_out = room < 1u << 30 ? (unsigned int)room : 1u << 30;
 			at += z.avail_in;
