@@ -294,8 +294,9 @@ def main():
                 for filters in filter(lambda f: takes(ebreport, command, f), FILTERS):
                     check_run(ebreport, path, command, options + filters, key)
             check_strangers(ebreport, path)
-            check_no_such_column(ebreport, path, directory)
             check_damaged(ebreport, path, directory, 60)
+        # It is the same of each.
+        check_no_such_column(ebreport, path, directory)
     return status()
 
 
