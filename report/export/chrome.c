@@ -15,12 +15,9 @@
 
 #include "format/base/array.h"
 #include "format/base/map.h"
-#include "report/base/json.h"
 #include "report/base/text.h"
-#include "report/events/events.h"
 #include "report/export/export.h"
 #include "report/export/lane.h"
-#include "report/marks/model_counters.h"
 #include "report/sched/feed.h"
 
 /* Beyond the kernel's: numbers of what is no process or thread, and of ids that were used again.
@@ -28,7 +25,6 @@
 #define OWN_NUMBERS UINT32_C(0x40000000)
 /* Of one thread and group of marks; what is beside more is asynchronous. */
 #define MOST_LANES 32
-#define EXACT	   (INT64_C(1) << 53) /* what a double holds */
 
 /* What is shown as a process. */
 enum group { CPUS, INTERRUPTS, COUNTERS, DISK, BUS, LOG, NOT_KNOWN };
@@ -286,13 +282,8 @@ static struct ebt_error *place_mark(struct chrome *c, const struct event *event,
 
 static void put_us(struct json *json, const char *key, bool negative, uint64_t ns)
 {
-	char us[32];
-	const int n = snprintf(us, sizeof(us), "%s%" PRIu64, negative && ns ? "-" : "", ns / 1000);
-	int more = 0;
-
-	if (ns % 1000)
-		more = snprintf(us + n, sizeof(us) - (size_t)n, ".%03" PRIu64, ns % 1000);
-	json_put(json, key, written, us, (size_t)(n + more));
+	json_key(json, key);
+	export_put_scaled(json, negative, ns, 3);
 }
 
 static void put_head(struct chrome *c, const char *phase, const struct chrome_event *shown,
@@ -360,15 +351,13 @@ static void put_args(struct chrome *c)
 
 static void close_event(struct chrome *c, const struct chrome_event *shown)
 {
-	const uint64_t sum = shown->time + shown->dur;
-
 	json_end(&c->args);
 	fflush(c->args_file);
 	put_args(c);
 	json_end(&c->json);
 	if (shown->form != PAIR && shown->form != ASYNC)
 		return;
-	put_head(c, shown->form == PAIR ? "E" : "e", shown, sum < shown->time ? UINT64_MAX : sum);
+	put_head(c, shown->form == PAIR ? "E" : "e", shown, export_end(shown->time, shown->dur));
 	if (shown->form == ASYNC)
 		put_id(c);
 	else
@@ -485,21 +474,6 @@ static struct ebt_error *place_event(struct chrome *c, const struct event *event
 	return NULL;
 }
 
-static void put_value(struct json *json, const struct event *event)
-{
-	const char *key = event_kinds[event->kind].value;
-	char address[32];
-
-	if (event->kind == EVENT_FAULT) {
-		snprintf(address, sizeof(address), "%#" PRIx64, (uint64_t)event->value);
-		json_put(json, key, cstr, address);
-	} else if (event->value > EXACT || event->value < -EXACT) {
-		json_put(json, key, wide_i64, event->value);
-	} else if (key) {
-		json_put(json, key, i64, event->value);
-	}
-}
-
 static struct ebt_error *take_event(void *arg, const struct event *event)
 {
 	static const enum form forms[] = {
@@ -523,7 +497,7 @@ static struct ebt_error *take_event(void *arg, const struct event *event)
 	open_event(c, &shown);
 	if (event->detail.len)
 		json_put(json, "detail", str, event->detail.data, event->detail.len);
-	put_value(json, event);
+	export_put_value(json, event->kind, event->value);
 	if (event->other && event->other != event->task)
 		err = put_thread(c, "thread", event->other);
 	if (event->flags & EVENT_FAILED)
@@ -550,8 +524,9 @@ static void put_point(struct chrome *c, const struct chrome_event *shown, uint64
 }
 
 /* A value is drawn up to the next: a rate stands where it began. */
-static struct ebt_error *put_counter(struct chrome *c, const struct counter *counter)
+static struct ebt_error *put_counter(void *arg, const struct counter *counter)
 {
+	struct chrome *c = arg;
 	struct chrome_event shown = { .category = "counter" };
 	_cleanup_text_ struct text name = TEXT_INIT;
 	struct ebt_error *err =
@@ -578,21 +553,6 @@ static struct ebt_error *put_counter(struct chrome *c, const struct counter *cou
 	return NULL;
 }
 
-static struct ebt_error *put_counters(struct chrome *c)
-{
-	const struct counters_query query = { .points = true };
-	_cleanup_(counters_model_destroyp) struct counters_model *model = NULL;
-	const struct counter *const *all;
-	size_t n = 0;
-	struct ebt_error *err = counters_model_create(c->e->trace, &query, &model);
-
-	if (!err)
-		all = counters_model_all(model, &n);
-	for (size_t i = 0; !err && i < n; i++)
-		err = put_counter(c, all[i]);
-	return err;
-}
-
 /* --- the file --- */
 
 static struct ebt_error *put_events(struct chrome *c)
@@ -609,7 +569,7 @@ static struct ebt_error *put_events(struct chrome *c)
 	err = sched_feed_run(c->e->trace, &feed, &partial);
 	for (enum event_kind kind = 0; !err && kind < EVENT_N_KINDS; kind++)
 		err = events_read(c->e->trace, kind, &sink);
-	return err ? err : put_counters(c);
+	return err ? err : export_counters(c->e, put_counter, c);
 }
 
 static void chrome_deinit(struct chrome *c)
@@ -629,23 +589,8 @@ static void chrome_deinit(struct chrome *c)
 
 struct ebt_error *export_chrome(struct export *e)
 {
-	static const uint16_t held[] = {
-		EBT_T_sched_switch,
-		EBT_T_syscall,
-		EBT_T_fault,
-		EBT_T_block_io,
-		EBT_T_irq,
-		EBT_T_timer,
-		EBT_T_work,
-		EBT_T_net_connection,
-		EBT_T_counter,
-		EBT_T_mark,
-		EBT_T_mark_counter,
-		EBT_T_probe_hit,
-		EBT_T_log,
-		EBT_T_dbus_message,
-		0,
-	};
+	static const uint16_t held[] = { EBT_T_sched_switch, EXPORT_EVENT_TABLES,
+					 EXPORT_COUNTER_TABLES, 0 };
 	__attribute__((cleanup(chrome_deinit))) struct chrome c = { .e = e };
 	struct json *json = &c.json;
 	struct ebt_error *err;

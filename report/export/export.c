@@ -2,12 +2,15 @@
 /* What formats share; see export.h. */
 #include "report/export/export.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "report/sched/feed.h"
 #include "report/sched/model_offcpu.h"
 #include "report/trace/prepare.h"
 #include "report/trees/feed.h"
+
+#define EXACT (INT64_C(1) << 53) /* what a double holds */
 
 static struct ebt_error *make_tree(struct export *e)
 {
@@ -120,4 +123,55 @@ struct ebt_error *export_intervals(struct export *e, const struct export_interva
 		feed.offcpu = offcpu;
 	}
 	return err ? err : sched_feed_run(e->trace, &feed, &partial);
+}
+
+/* --- counters --- */
+
+struct ebt_error *
+export_counters(struct export *e,
+		struct ebt_error *(*take)(void *arg, const struct counter *counter), void *arg)
+{
+	const struct counters_query query = { .points = true };
+	_cleanup_(counters_model_destroyp) struct counters_model *model = NULL;
+	const struct counter *const *all = NULL;
+	size_t n = 0;
+	struct ebt_error *err = counters_model_create(e->trace, &query, &model);
+
+	if (!err)
+		all = counters_model_all(model, &n);
+	for (size_t i = 0; !err && i < n; i++)
+		err = take(arg, all[i]);
+	return err;
+}
+
+/* --- values --- */
+
+void export_put_scaled(struct json *json, bool negative, uint64_t ns, unsigned int digits)
+{
+	uint64_t unit = 1;
+	char text[40];
+	int n, more = 0;
+
+	for (unsigned int i = 0; i < digits; i++)
+		unit *= 10;
+	n = snprintf(text, sizeof(text), "%s%" PRIu64, negative && ns ? "-" : "", ns / unit);
+	if (ns % unit)
+		more = snprintf(text + n, sizeof(text) - (size_t)n, ".%0*" PRIu64, (int)digits,
+				ns % unit);
+	json_written(json, text, (size_t)(n + more));
+}
+
+void export_put_value(struct json *json, enum event_kind kind, int64_t value)
+{
+	const char *key = event_kinds[kind].value;
+	char address[32];
+
+	if (kind == EVENT_FAULT) {
+		snprintf(address, sizeof(address), "%#" PRIx64, (uint64_t)value);
+		json_put(json, key, cstr, address);
+	} else if (key && (value > EXACT || value < -EXACT)) {
+		json_put(json, key, wide_i64, value);
+	} else if (key) {
+		json_put(json, key, i64, value);
+	}
 }

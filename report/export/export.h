@@ -13,8 +13,11 @@
 
 #include <stdio.h>
 
+#include "report/base/json.h"
 #include "report/base/names.h"
 #include "report/cli/command.h"
+#include "report/events/events.h"
+#include "report/marks/model_counters.h"
 #include "report/sched/model_sched.h"
 #include "report/stacks/model_calltree.h"
 #include "report/trace/trace.h"
@@ -25,6 +28,11 @@
 #define EXPORT_SAMPLE_TABLES EBT_T_sample
 #define EXPORT_INTERVAL_TABLES \
 	EBT_T_sched_switch, EBT_T_sched_waking, EBT_T_offcpu_stack, EBT_T_thread_stack
+/* Those of events_read(), and of export_counters(). */
+#define EXPORT_EVENT_TABLES                                                             \
+	EBT_T_syscall, EBT_T_fault, EBT_T_block_io, EBT_T_irq, EBT_T_timer, EBT_T_work, \
+		EBT_T_net_connection, EBT_T_mark, EBT_T_probe_hit, EBT_T_log, EBT_T_dbus_message
+#define EXPORT_COUNTER_TABLES EBT_T_counter, EBT_T_mark_counter
 
 struct export
 {
@@ -90,6 +98,28 @@ struct export_intervals {
 };
 
 struct ebt_error *export_intervals(struct export *e, const struct export_intervals *intervals);
+
+/* --- counters --- */
+
+/* Each with its points. */
+struct ebt_error *
+export_counters(struct export *e,
+		struct ebt_error *(*take)(void *arg, const struct counter *counter), void *arg);
+
+/* --- values --- */
+
+/* The end of what lasts; one that no number can be is the last. */
+static inline uint64_t export_end(uint64_t time, uint64_t duration)
+{
+	const uint64_t end = time + duration;
+
+	return end < time ? UINT64_MAX : end;
+}
+
+/* ns / 10^digits, with as many digits behind the point as it needs. */
+void export_put_scaled(struct json *json, bool negative, uint64_t ns, unsigned int digits);
+/* The value of an event, with its key, if events of the kind have one. */
+void export_put_value(struct json *json, enum event_kind kind, int64_t value);
 
 /* --- formats --- */
 

@@ -18,9 +18,7 @@
 #include "format/base/array.h"
 #include "format/base/fdio.h"
 #include "report/base/text.h"
-#include "report/events/events.h"
 #include "report/export/spool.h"
-#include "report/marks/model_counters.h"
 
 #define VERSION	    62
 #define MOST_DETAIL (1u << 16) /* bytes that are kept of one */
@@ -29,7 +27,6 @@
 #define N_TYPES	    (EVENT_N_KINDS + 1)
 #define NOBODY	    INTERNED_NONE
 #define MACHINE	    "machine"
-#define EXACT	    (INT64_C(1) << 53) /* what a double holds */
 
 struct sample_record {
 	uint64_t time, ns;
@@ -264,17 +261,9 @@ static struct ebt_error *read_all(struct firefox *f)
 
 /* --- values --- */
 
-/* Milliseconds with as many digits as nanoseconds need. */
 static void put_ms(struct json *json, bool negative, uint64_t ns)
 {
-	char ms[40];
-	const int n =
-		snprintf(ms, sizeof(ms), "%s%" PRIu64, negative && ns ? "-" : "", ns / 1000000);
-	int more = 0;
-
-	if (ns % 1000000)
-		more = snprintf(ms + n, sizeof(ms) - (size_t)n, ".%06" PRIu64, ns % 1000000);
-	json_written(json, ms, (size_t)(n + more));
+	export_put_scaled(json, negative, ns, 6);
 }
 
 static void put_time(struct firefox *f, uint64_t time)
@@ -282,13 +271,6 @@ static void put_time(struct firefox *f, uint64_t time)
 	const uint64_t start = f->e->start_ns;
 
 	put_ms(&f->json, time < start, time < start ? start - time : time - start);
-}
-
-static uint64_t end_of(const struct marker *marker)
-{
-	const uint64_t sum = marker->time + marker->dur;
-
-	return sum < marker->time ? UINT64_MAX : sum;
 }
 
 static void put_number(struct json *json, const char *key, uint32_t number, uint32_t again)
@@ -381,23 +363,6 @@ static const char *type_name(unsigned int type)
 	return type == OFF_CPU ? "offcpu" : event_kinds[type].name;
 }
 
-static void put_value(struct json *json, const struct marker *marker)
-{
-	const char *key = marker->type == OFF_CPU ? "runqueue" : event_kinds[marker->type].value;
-	char address[32];
-
-	if (!key || (marker->type == OFF_CPU && marker->value < 0))
-		return;
-	if (marker->type == EVENT_FAULT) {
-		snprintf(address, sizeof(address), "%#" PRIx64, (uint64_t)marker->value);
-		json_put(json, key, cstr, address);
-	} else if (marker->value > EXACT || marker->value < -EXACT) {
-		json_put(json, key, wide_i64, marker->value);
-	} else {
-		json_put(json, key, i64, marker->value);
-	}
-}
-
 static struct ebt_error *put_data(struct firefox *f, const struct marker *marker)
 {
 	struct json *json = &f->json;
@@ -409,7 +374,10 @@ static struct ebt_error *put_data(struct firefox *f, const struct marker *marker
 			return ebt_error_errno(errno, "cannot read from a temporary file");
 		json_put(json, "detail", str, f->detail, marker->len);
 	}
-	put_value(json, marker);
+	if (marker->type != OFF_CPU)
+		export_put_value(json, (enum event_kind)marker->type, marker->value);
+	else if (marker->value >= 0)
+		json_put(json, "runqueue", i64, marker->value);
 	if (marker->other != NOBODY) {
 		const struct ebt_str other = interned_get(&f->tables.texts, marker->other);
 
@@ -446,7 +414,7 @@ static struct ebt_error *put_marker(void *arg, const void *record)
 		if (instant)
 			json_put_null(&f->json);
 		else
-			put_time(f, end_of(marker));
+			put_time(f, export_end(marker->time, marker->dur));
 		break;
 	case M_PHASE:
 		json_u64(&f->json, !instant);
@@ -627,8 +595,9 @@ static void put_display(struct json *json, const struct counter *counter)
 	json_end(json);
 }
 
-static struct ebt_error *put_counter(struct firefox *f, const struct counter *counter)
+static struct ebt_error *put_counter(void *arg, const struct counter *counter)
 {
+	struct firefox *f = arg;
 	struct json *json = &f->json;
 	uint32_t track;
 	struct ebt_error *err = counter->owner
@@ -649,24 +618,6 @@ static struct ebt_error *put_counter(struct firefox *f, const struct counter *co
 	put_points(f, counter);
 	json_end(json);
 	return NULL;
-}
-
-/* Written before the threads, as their owners become ones. */
-static struct ebt_error *put_counters(struct firefox *f)
-{
-	const struct counters_query query = { .points = true };
-	_cleanup_(counters_model_destroyp) struct counters_model *model = NULL;
-	const struct counter *const *all;
-	size_t n = 0;
-	struct ebt_error *err = counters_model_create(f->e->trace, &query, &model);
-
-	if (!err)
-		all = counters_model_all(model, &n);
-	json_put(&f->json, "counters", open_array);
-	for (size_t i = 0; !err && i < n; i++)
-		err = put_counter(f, all[i]);
-	json_end(&f->json);
-	return err;
 }
 
 /* --- the file --- */
@@ -716,7 +667,11 @@ static struct ebt_error *put_file(struct firefox *f)
 	firefox_put_libs(&f->tables, json);
 	json_put(json, "pages", open_array);
 	json_end(json);
-	err = put_counters(f) ?: put_threads(f) ?: firefox_put_shared(&f->tables, json);
+	/* Before the threads, as their owners become ones. */
+	json_put(json, "counters", open_array);
+	err = export_counters(f->e, put_counter, f);
+	json_end(json);
+	err = err ?: put_threads(f) ?: firefox_put_shared(&f->tables, json);
 	json_end(json);
 	fputc('\n', f->e->f);
 	return err;
@@ -740,16 +695,8 @@ static void firefox_deinit(struct firefox *f)
 
 struct ebt_error *export_firefox(struct export *e)
 {
-	static const uint16_t held[] = {
-		EXPORT_SAMPLE_TABLES, EXPORT_INTERVAL_TABLES,
-		EBT_T_syscall,	      EBT_T_fault,
-		EBT_T_block_io,	      EBT_T_irq,
-		EBT_T_timer,	      EBT_T_work,
-		EBT_T_net_connection, EBT_T_counter,
-		EBT_T_mark,	      EBT_T_mark_counter,
-		EBT_T_probe_hit,      EBT_T_log,
-		EBT_T_dbus_message,   0,
-	};
+	static const uint16_t held[] = { EXPORT_SAMPLE_TABLES, EXPORT_INTERVAL_TABLES,
+					 EXPORT_EVENT_TABLES, EXPORT_COUNTER_TABLES, 0 };
 	__attribute__((cleanup(firefox_deinit))) struct firefox f = { .e = e, .details = -1 };
 	struct ebt_error *err;
 

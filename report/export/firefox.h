@@ -4,13 +4,12 @@
  * threads, firefox_tables.c what threads share.
  * https://github.com/firefox-devtools/profiler/blob/main/docs-developer/processed-profile-format.md
  *
- * Newer versions are upgraded by every reader, newer ones refused by those that are older.
+ * Readers upgrade older versions, and refuse those that are newer than they are.
  */
 #ifndef REPORT_EXPORT_FIREFOX_H
 #define REPORT_EXPORT_FIREFOX_H
 
 #include "report/base/interned.h"
-#include "report/base/json.h"
 #include "report/export/export.h"
 
 /* Categories of meta, of frames by what they are, and one of markers. */

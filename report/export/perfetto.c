@@ -223,16 +223,8 @@ static void perfetto_deinit(struct perfetto *p)
 
 struct ebt_error *export_perfetto(struct export *e)
 {
-	static const uint16_t held[] = {
-		EXPORT_SAMPLE_TABLES, EXPORT_INTERVAL_TABLES,
-		EBT_T_syscall,	      EBT_T_fault,
-		EBT_T_block_io,	      EBT_T_irq,
-		EBT_T_timer,	      EBT_T_work,
-		EBT_T_net_connection, EBT_T_counter,
-		EBT_T_mark,	      EBT_T_mark_counter,
-		EBT_T_probe_hit,      EBT_T_log,
-		EBT_T_dbus_message,   0,
-	};
+	static const uint16_t held[] = { EXPORT_SAMPLE_TABLES, EXPORT_INTERVAL_TABLES,
+					 EXPORT_EVENT_TABLES, EXPORT_COUNTER_TABLES, 0 };
 	struct perfetto p = { .e = e };
 	struct ebt_error *err = message_writer_create(e->f, false, &p.writer) ?: put_all(&p);
 

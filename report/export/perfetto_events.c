@@ -4,20 +4,12 @@
 #include <string.h>
 
 #include "report/export/perfetto.h"
-#include "report/marks/model_counters.h"
 
 #define NOBODY UINT64_MAX /* key of what is no thread's */
 
 static struct ebt_str text_of(const char *s)
 {
 	return (struct ebt_str){ s, strlen(s) };
-}
-
-static uint64_t end_of(uint64_t start, uint64_t duration)
-{
-	const uint64_t end = start + duration;
-
-	return end < start ? UINT64_MAX : end;
 }
 
 static void note_thread(struct perfetto *p, const char *key, const struct ebt_task *task)
@@ -170,7 +162,7 @@ static struct ebt_error *take_event(void *arg, const struct event *event)
 	const enum event_kind kind = event->kind;
 	const bool moment = kind == EVENT_FAULT || kind == EVENT_LOG ||
 			    (!event->dur && (kind == EVENT_MARK || kind == EVENT_DBUS));
-	const uint64_t end = moment ? event->time : end_of(event->time, event->dur);
+	const uint64_t end = moment ? event->time : export_end(event->time, event->dur);
 	_cleanup_text_ struct text name = TEXT_INIT;
 	struct perfetto_place place;
 	struct ebt_error *err = place_event(p, event, &name, &place);
@@ -254,8 +246,9 @@ static struct ebt_error *add_counter(struct perfetto *p, const struct counter *c
 }
 
 /* A value is drawn up to the next: a speed stands where it began. */
-static struct ebt_error *put_counter(struct perfetto *p, const struct counter *counter)
+static struct ebt_error *put_counter(void *arg, const struct counter *counter)
 {
+	struct perfetto *p = arg;
 	uint64_t track;
 	struct ebt_error *err = add_counter(p, counter, &track);
 
@@ -272,17 +265,7 @@ static struct ebt_error *put_counter(struct perfetto *p, const struct counter *c
 
 struct ebt_error *perfetto_put_counters(struct perfetto *p)
 {
-	const struct counters_query query = { .points = true };
-	_cleanup_(counters_model_destroyp) struct counters_model *model = NULL;
-	const struct counter *const *all = NULL;
-	size_t n = 0;
-	struct ebt_error *err = counters_model_create(p->e->trace, &query, &model);
-
-	if (!err)
-		all = counters_model_all(model, &n);
-	for (size_t i = 0; !err && i < n; i++)
-		err = put_counter(p, all[i]);
-	return err;
+	return export_counters(p->e, put_counter, p);
 }
 
 /* --- what was lost --- */
