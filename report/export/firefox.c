@@ -27,6 +27,7 @@
 #define N_TYPES	    (EVENT_N_KINDS + 1)
 #define NOBODY	    INTERNED_NONE
 #define MACHINE	    "machine"
+#define DOUBTFUL    (EVENT_OPEN << 1) /* a flag besides those of events: it may be several */
 
 struct sample_record {
 	uint64_t time, ns;
@@ -57,8 +58,8 @@ struct firefox {
 	struct json json;
 	struct firefox_tables tables;
 	struct spool *samples, *markers;
-	int details; /* -1: there are none yet */
-	uint64_t details_len;
+	FILE *details; /* NULL: there are none yet */
+	uint64_t details_len, details_cut;
 	struct firefox_track *tracks;
 	size_t n_tracks, capacity;
 	struct ebt_map by_key; /* see key_of() */
@@ -176,7 +177,8 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 		.other = NOBODY,
 		.node = node,
 		.type = OFF_CPU,
-		.flags = sched_is_open(off->flags) ? EVENT_OPEN : 0,
+		.flags = (sched_is_open(off->flags) ? EVENT_OPEN : 0) |
+			 (off->flags & SCHED_DOUBTFUL ? DOUBTFUL : 0),
 	};
 	struct ebt_error *err = NULL;
 	uint32_t track;
@@ -194,20 +196,34 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 			?: spool_add(f->markers, track, &marker);
 }
 
+static struct ebt_error *open_details(struct firefox *f)
+{
+	struct ebt_error *err;
+	int fd;
+
+	if (f->details)
+		return NULL;
+	err = ebt_open_temporary(NULL, &fd);
+	if (err)
+		return err;
+	f->details = fdopen(fd, "w+");
+	if (f->details)
+		return NULL;
+	close(fd);
+	return &ebt_enomem;
+}
+
 static struct ebt_error *keep_detail(struct firefox *f, struct ebt_str detail,
 				     struct marker *marker)
 {
 	const uint32_t len = detail.len > MOST_DETAIL ? MOST_DETAIL : (uint32_t)detail.len;
-	struct ebt_error *err = NULL;
+	struct ebt_error *err = len ? open_details(f) : NULL;
 
-	if (!len)
-		return NULL;
-	if (f->details < 0)
-		err = ebt_open_temporary(NULL, &f->details);
-	if (err)
+	if (err || !len)
 		return err;
-	if (!ebt_write(f->details, detail.data, len))
+	if (fwrite(detail.data, 1, len, f->details) != len)
 		return ebt_error_errno(errno, "cannot write to a temporary file");
+	f->details_cut += len < detail.len;
 	marker->detail = f->details_len;
 	marker->len = len;
 	f->details_len += len;
@@ -256,6 +272,9 @@ static struct ebt_error *read_all(struct firefox *f)
 		sink.place = kind == EVENT_MARK ? place_stack : NULL;
 		err = events_read(f->e->trace, kind, &sink);
 	}
+	/* They are read by their places from here on. */
+	if (!err && f->details && fflush(f->details))
+		err = ebt_error_errno(errno, "cannot write to a temporary file");
 	return err;
 }
 
@@ -370,7 +389,7 @@ static struct ebt_error *put_data(struct firefox *f, const struct marker *marker
 	json_open_object(json);
 	json_put(json, "type", cstr, type_name(marker->type));
 	if (marker->len) {
-		if (!ebt_pread(f->details, marker->detail, f->detail, marker->len))
+		if (!ebt_pread(fileno(f->details), marker->detail, f->detail, marker->len))
 			return ebt_error_errno(errno, "cannot read from a temporary file");
 		json_put(json, "detail", str, f->detail, marker->len);
 	}
@@ -388,6 +407,8 @@ static struct ebt_error *put_data(struct firefox *f, const struct marker *marker
 		json_put(json, "failed", cstr, "yes");
 	if (marker->flags & EVENT_OPEN)
 		json_put(json, "open", cstr, "yes");
+	if (marker->flags & DOUBTFUL)
+		json_put(json, "doubtful", cstr, "yes");
 	if (marker->node) {
 		json_put(json, "cause", open_object);
 		json_put(json, "stack", u64, marker->node - 1u);
@@ -493,7 +514,7 @@ static void put_schemas(struct json *json)
 		else if (event_kinds[type].value)
 			put_field(json, event_kinds[type].value, value_format(type));
 		put_field(json, off ? "waker" : "thread", "string");
-		put_field(json, "failed", "string");
+		put_field(json, off ? "doubtful" : "failed", "string");
 		put_field(json, "open", "string");
 		json_end(json);
 		json_end(json);
@@ -682,8 +703,8 @@ static void firefox_deinit(struct firefox *f)
 	spool_destroy(f->samples);
 	spool_destroy(f->markers);
 	firefox_tables_deinit(&f->tables);
-	if (f->details >= 0)
-		close(f->details);
+	if (f->details)
+		fclose(f->details);
 	free(f->tracks);
 	ebt_map_deinit(&f->by_key);
 	ebt_map_deinit(&f->by_process);
@@ -697,7 +718,7 @@ struct ebt_error *export_firefox(struct export *e)
 {
 	static const uint16_t held[] = { EXPORT_SAMPLE_TABLES, EXPORT_INTERVAL_TABLES,
 					 EXPORT_EVENT_TABLES, EXPORT_COUNTER_TABLES, 0 };
-	__attribute__((cleanup(firefox_deinit))) struct firefox f = { .e = e, .details = -1 };
+	__attribute__((cleanup(firefox_deinit))) struct firefox f = { .e = e };
 	struct ebt_error *err;
 
 	f.detail = malloc(MOST_DETAIL);
@@ -709,5 +730,6 @@ struct ebt_error *export_firefox(struct export *e)
 		      ?: read_all(&f) ?: put_file(&f);
 	export_leave_out(e, "names of markers, functions and files beyond a million different ones",
 			 f.tables.left_out);
+	export_leave_out(e, "ends of details of more than 64 KiB", f.details_cut);
 	return err;
 }

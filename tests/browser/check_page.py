@@ -23,7 +23,9 @@ PLANS = {"painted": painted.plan}  # what is known of a trace
 
 
 def make_trace(ebtgen, folder, name):
-    """Its path, where it is made once."""
+    """Its path, where it is made once. What is called *.ebt is a recording."""
+    if name.endswith(".ebt"):
+        return name
     trace = os.path.join(folder, name + ".ebt")
     if os.path.exists(trace):
         return trace

@@ -131,8 +131,7 @@ def check_trace(what, ebreport, trace, saved):
 def main():
     build, ebtgen, ebreport, *names = sys.argv[1:]
     with tempfile.TemporaryDirectory(prefix="ebt-speedscope-") as folder:
-        traces = {os.path.basename(name): name if name.endswith(".ebt") else
-                  check_page.make_trace(ebtgen, folder, name) for name in names}
+        traces = {os.path.basename(name): check_page.make_trace(ebtgen, folder, name) for name in names}
         paths = {}
         for what, trace in traces.items():
             for ending, words in FILES.items():

@@ -151,7 +151,10 @@ class Losses(Changed):
 
     def test_processes_that_proc_did_not_tell_of(self):
         """Events told of them: what is missing is said where it is shown."""
-        lines = self.record_text("task,sched")
+        for _ in range(e2e.ATTEMPTS):  # until the kernel of this sandbox tells of each switch
+            lines = self.record_text("task,sched")
+            if not e2e.hidden_runs(e2e.report_json("sched", self.path("t.ebt"))):
+                break
         table = re.search(r' schema table_id=(\d+) .*table_name="process"', "\n".join(lines))[1]
         time = next(line for line in lines if " task_exec " in line).split()[0]
         lost = (f'{time} lost from={time} count=185 table_id={table} reason="other" ring=0 unused=0 '
@@ -170,8 +173,7 @@ class Losses(Changed):
             self.assertEqual(report["lost"], {"process": 185} if tells else {})
         info = e2e.ebreport("info", trace)
         self.assertRegex(info, r"Processes   \d+ described, 185 not described whole, \d+ forks?\n")
-        # Behind it, a switch that this sandbox's kernel did not tell of.
-        self.assertRegex(info, "Lost        no events, as far as the file knows[;\n]")
+        self.assertIn("Lost        no events, as far as the file knows\n", info)
         info = e2e.ebreport("info", "--all", trace)
         self.assertIn(" described, 185 not described whole, ", info)
         self.assertIn("too many new processes", info)
