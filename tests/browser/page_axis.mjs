@@ -102,8 +102,11 @@ async function keys() {
 	for (const key of ["w", "w", "d", "ArrowLeft", "s"])
 		await page.keyboard.press(key);
 	await eventually(page, "the address has the view", () => location.hash.includes("view="));
-	const view = await state(page, "view");
-	close(view.to - view.from, (whole.to - whole.from) / 1.5, "W, W and S zoom by the same", 2);
+	await eventually(page, "W, W and S zoom by the same", (length) => { // the view settles after the last key
+		const { view } = globalThis.ebreportPage.store.state;
+
+		return Math.abs(view.to - view.from - length) < 2;
+	}, (whole.to - whole.from) / 1.5);
 	await page.keyboard.press("0");
 	await eventually(page, "0 shows all", (length) => {
 		const { view: now } = globalThis.ebreportPage.store.state;
