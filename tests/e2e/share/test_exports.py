@@ -32,15 +32,32 @@ template <class T> __attribute__((noinline)) T outer(const std::vector<T> &list)
 	return sum * 2;
 }
 __attribute__((noinline)) void sleeps() { usleep(2000); }
+/* So many stacks as levels, however fast the machine is. */
+template <int LEVEL> __attribute__((noinline)) void run()
+{
+	for (int i = 0; i < 500; i++)
+		sink = outer(std::vector<double>{ 1.5, 2.5, 3.5 });
+	if constexpr (LEVEL > 0)
+		run<LEVEL - 1>();
+	asm volatile(""); // what is behind a call keeps its frame
+}
+template <int LEVEL> __attribute__((noinline)) void nap()
+{
+	for (int i = 0; i < 10; i++)
+		sleeps();
+	for (int i = 0; i < 500; i++)
+		sink = outer(std::vector<double>{ 1.5 });
+	if constexpr (LEVEL > 0)
+		nap<LEVEL - 1>();
+	asm volatile("");
+}
 int main()
 {
 	std::thread other([] {
 		pthread_setname_np(pthread_self(), "the other one");
-		for (int i = 0; i < 100; i++)
-			sleeps();
+		nap<9>();
 	});
-	for (int i = 0; i < 4000; i++)
-		sink = outer(std::vector<double>{ 1.5, 2.5, 3.5 });
+	run<9>();
 	other.join();
 }
 """
