@@ -57,6 +57,8 @@ void text_hex_bytes(struct text *text, struct ebt_str bytes);
 /* For terminals and plain text: control characters (C0, DEL, C1) and bytes that are not UTF-8 as
  * \xNN a byte; also: bidirectional controls, which reorder what is around them. */
 void text_terminal(struct text *text, struct ebt_str s);
+/* For formats whose texts are UTF-8 without NUL: U+FFFD in the place of what is not. */
+void text_utf8(struct text *text, struct ebt_str s);
 /* For XML and HTML, content and attributes: & < > " ' as entities; bytes that XML cannot hold
  * as \xNN. */
 void text_xml(struct text *text, struct ebt_str s);

@@ -20,9 +20,6 @@
 #include "report/export/lane.h"
 #include "report/sched/feed.h"
 
-/* Beyond the kernel's: numbers of what is no process or thread, and of ids that were used again.
- * Readers take 32 bits. */
-#define OWN_NUMBERS UINT32_C(0x40000000)
 /* Of one thread and group of marks; what is beside more is asynchronous. */
 #define MOST_LANES 32
 
@@ -125,12 +122,12 @@ static struct ebt_error *take_number(struct chrome *c, uint64_t scope, uint32_t 
 	uint32_t holder = EBT_MAP_NONE;
 	struct ebt_error *err = NULL;
 
-	if (wanted < OWN_NUMBERS)
+	if (wanted < EXPORT_OWN_NUMBERS)
 		err = ebt_map_add(&c->taken, scope << 32 | wanted, turn, &holder);
 	if (err)
 		return err;
 	c->n_taken += holder == turn;
-	*ret = holder == turn ? wanted : OWN_NUMBERS + c->n_own++;
+	*ret = holder == turn ? wanted : EXPORT_OWN_NUMBERS + c->n_own++;
 	return NULL;
 }
 
@@ -168,7 +165,8 @@ static struct ebt_error *find_group(struct chrome *c, enum group group, uint64_t
 	text_cstr(&text, names[group]);
 	text_add(&text, name.data, name.len);
 	err = text_error(&text)
-		      ?: find_process(c, process, OWN_NUMBERS + before, text_str(&text), ret);
+		      ?: find_process(c, process, EXPORT_OWN_NUMBERS + before, text_str(&text),
+				      ret);
 	if (err || c->n_own == before)
 		return err;
 	put_sort_index(c, "process_sort_index", (struct chrome_place){ *ret, 0 },
@@ -238,7 +236,7 @@ static struct ebt_error *add_lane(struct chrome *c, const struct event *event,
 	}
 	err = text_error(&name)
 		      ?: ebt_array_reserve(&c->lanes, c->n_lanes, &c->lanes_capacity)
-		      ?: take_number(c, place->pid + UINT64_C(1), OWN_NUMBERS, &place->tid);
+		      ?: take_number(c, place->pid + UINT64_C(1), EXPORT_OWN_NUMBERS, &place->tid);
 	if (err)
 		return err;
 	c->lanes[c->n_lanes++] = (struct chrome_lane){ .tid = place->tid };

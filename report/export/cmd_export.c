@@ -7,8 +7,10 @@
 #include "report/export/export.h"
 #include "report/out/out.h"
 
-#define FORMATS \
-	"chrome, clickhouse, csv, firefox, ndjson, otlp, perf-script, perfetto, pprof, speedscope"
+#define FORMATS                                                                          \
+	"chrome, clickhouse, csv, firefox, ndjson, otlp, perf-script, perfetto, pprof, " \
+	"speedscope, "                                                                   \
+	"sysprof"
 
 static const struct export_format formats[] = {
 	{ "chrome", .text = true, .write = export_chrome },
@@ -21,6 +23,7 @@ static const struct export_format formats[] = {
 	{ "perfetto", .write = export_perfetto },
 	{ "pprof", .write = export_pprof },
 	{ "speedscope", .text = true, .write = export_speedscope },
+	{ "sysprof", .write = export_sysprof },
 };
 
 static const struct export_format *find_format(const char *name)
@@ -189,6 +192,7 @@ const struct command command_export = {
 		"pprof is samples, or what --event says, by thread, for `go tool pprof`, Pyroscope "
 		"and Parca.\n"
 		"speedscope is samples and time off CPU of each thread, for speedscope.app.\n"
+		"sysprof is samples and what happened when, by process, for Sysprof.\n"
 		"\n"
 		"ndjson has one JSON object a line: a header, for each table its columns, and its "
 		"rows, merged in\n"
@@ -210,6 +214,7 @@ const struct command command_export = {
 		"  ebreport export --to pprof --event offcpu -o offcpu.pb.gz t.ebt\n"
 		"  ebreport export --to firefox -o t.firefox.json t.ebt\n"
 		"  ebreport export --to speedscope -o t.speedscope.json t.ebt\n"
+		"  ebreport export --to sysprof -o t.syscap t.ebt\n"
 		"  ebreport export --to clickhouse -o t.clickhouse t.ebt\n"
 		"  ebreport export --to csv --table syscall -o syscalls.csv t.ebt\n"
 		"  ebrec -o - -p 1234 | ebreport export - | collector\n",

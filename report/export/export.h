@@ -24,6 +24,10 @@
 
 #define EXPORT_MOST_LEFT_OUT 16
 
+/* Beyond the kernel's: numbers in the place of those of processes and threads that were used again,
+ * and of what is neither. Readers take 31 bits. */
+#define EXPORT_OWN_NUMBERS UINT32_C(0x40000000)
+
 /* Tables whose rows export_samples() and export_intervals() give. */
 #define EXPORT_SAMPLE_TABLES EBT_T_sample
 #define EXPORT_INTERVAL_TABLES \
@@ -133,5 +137,6 @@ struct ebt_error *export_perf_script(struct export *e);
 struct ebt_error *export_perfetto(struct export *e);
 struct ebt_error *export_pprof(struct export *e);
 struct ebt_error *export_speedscope(struct export *e);
+struct ebt_error *export_sysprof(struct export *e);
 
 #endif

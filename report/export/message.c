@@ -116,22 +116,3 @@ void message_writer_finish(struct message_writer *writer)
 	if (writer->gzip)
 		pack(writer, Z_FINISH);
 }
-
-void message_text(struct text *text, struct ebt_str s)
-{
-	size_t plain = 0, i = 0;
-
-	while (i < s.len) {
-		uint32_t c;
-		const size_t n = ebt_utf8(s.data + i, s.len - i, &c);
-
-		if (n && c) {
-			i += n;
-			continue;
-		}
-		text_add(text, s.data + plain, i - plain);
-		text_cstr(text, "\xef\xbf\xbd");
-		plain = ++i;
-	}
-	text_add(text, s.data + plain, s.len - plain);
-}

@@ -30,8 +30,4 @@ void message_write_head(struct message_writer *writer, uint32_t field, uint64_t 
 /* After the last message. */
 void message_writer_finish(struct message_writer *writer);
 
-/* Appends it as a field of text may have it: valid UTF-8 without NUL, U+FFFD in the place of what
- * is not. */
-void message_text(struct text *text, struct ebt_str s);
-
 #endif

@@ -216,12 +216,12 @@ static struct ebt_error *put_process(struct otlp *o, const struct ebt_task *task
 		values[i].value_case = OTLP__ANY_VALUE__VALUE_STRING_VALUE;
 	}
 	if (o->host) {
-		message_text(&host, (struct ebt_str){ o->host, strlen(o->host) });
+		text_utf8(&host, (struct ebt_str){ o->host, strlen(o->host) });
 		keys[n].key = (char *)"host.name";
 		values[n++].string_value = (char *)text_get(&host);
 	}
 	if (task) {
-		message_text(&name, programs_name(o->programs, task));
+		text_utf8(&name, programs_name(o->programs, task));
 		keys[n].key = (char *)"process.executable.name";
 		values[n++].string_value = (char *)text_get(&name);
 		keys[n].key = (char *)"process.pid";

@@ -93,7 +93,7 @@ static struct ebt_error *text_attribute(struct otlp_tables *tables, const char *
 	struct ebt_error *err;
 	uint32_t value;
 
-	message_text(&text, s);
+	text_utf8(&text, s);
 	err = text_error(&text) ?: interned_add(&tables->values, text_str(&text), &value);
 	if (!err && value == INTERNED_NONE)
 		err = ebt_error_create(EBT_ERR_LIMIT, "there are too many names: use a filter");

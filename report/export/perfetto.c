@@ -146,7 +146,7 @@ static struct ebt_error *put_defaults(struct perfetto *p)
 	struct ebt_error *err = tree_feed_sampling(p->e->trace, &event, &freq);
 
 	/* Its count is in nanoseconds, whichever event it was. */
-	message_text(&name, (struct ebt_str){ event ? event : "", event ? strlen(event) : 0 });
+	text_utf8(&name, (struct ebt_str){ event ? event : "", event ? strlen(event) : 0 });
 	PERFETTO_SET(&timebase, frequency, freq);
 	PERFETTO_SET(&timebase, counter, PERFETTO__PERF_EVENTS__COUNTER__SW_CPU_CLOCK);
 	timebase.name = (char *)text_get(&name);
@@ -178,7 +178,7 @@ static struct ebt_error *put_system(struct perfetto *p)
 		err = ebt_reader_meta(trace_reader(p->e->trace), keys[i], &value);
 		if (err || !value)
 			continue;
-		message_text(&texts[i], (struct ebt_str){ value, strlen(value) });
+		text_utf8(&texts[i], (struct ebt_str){ value, strlen(value) });
 		values[i] = (char *)text_get(&texts[i]);
 		err = text_error(&texts[i]);
 	}

@@ -231,7 +231,7 @@ static struct ebt_error *add_counter(struct perfetto *p, const struct counter *c
 	struct ebt_error *err = NULL;
 	uint64_t parent;
 
-	message_text(&unit, text_of(counter->unit));
+	text_utf8(&unit, text_of(counter->unit));
 	if (counter->cumulative)
 		text_cstr(&unit, *counter->unit ? "/s" : "1/s");
 	descriptor.unit_name = (char *)text_get(&unit);

@@ -199,7 +199,7 @@ static struct ebt_error *find_switched(struct sched_writer *w, const struct ebt_
 	if (task) {
 		ret->tid = (int32_t)w->p->threads[i].tid;
 		ret->prio = w->p->threads[i].prio;
-		message_text(&w->names, text_comm(task->comm));
+		text_utf8(&w->names, text_comm(task->comm));
 	} else {
 		text_cstr(&w->names, "swapper");
 	}

@@ -7,10 +7,8 @@
 #include "format/base/array.h"
 #include "report/export/perfetto.h"
 
-/* Beyond the kernel's: numbers in the place of those that were used again. */
-#define OWN_NUMBERS UINT32_C(0x40000000)
-#define KTHREADD    2
-#define USUAL_PRIO  120 /* of a thread with nice 0 */
+#define KTHREADD   2
+#define USUAL_PRIO 120 /* of a thread with nice 0 */
 
 /* The number that is wanted, or where it is in use one of our own. 0 is the idle thread. */
 static struct ebt_error *take_number(struct perfetto *p, uint32_t wanted, uint32_t *ret)
@@ -18,8 +16,8 @@ static struct ebt_error *take_number(struct perfetto *p, uint32_t wanted, uint32
 	uint32_t was;
 
 	*ret = wanted;
-	if (!wanted || wanted >= OWN_NUMBERS || ebt_map_find(&p->taken, wanted, &was)) {
-		*ret = OWN_NUMBERS + p->n_own++;
+	if (!wanted || wanted >= EXPORT_OWN_NUMBERS || ebt_map_find(&p->taken, wanted, &was)) {
+		*ret = EXPORT_OWN_NUMBERS + p->n_own++;
 		return NULL;
 	}
 	return ebt_map_add(&p->taken, wanted, 0, &was);
@@ -28,7 +26,7 @@ static struct ebt_error *take_number(struct perfetto *p, uint32_t wanted, uint32
 /* One that has not the number that it had says which that was. */
 static void add_name(struct text *text, struct ebt_str comm, uint32_t number, uint32_t wanted)
 {
-	message_text(text, text_comm(comm));
+	text_utf8(text, text_comm(comm));
 	if (number != wanted)
 		text_printf(text, " (%" PRIu32 ")", wanted);
 }
@@ -78,7 +76,7 @@ static struct ebt_error *split(struct ebt_str cmdline, struct text *text, char *
 	for (size_t i = 0; i < cmdline.len;) {
 		const size_t len = strnlen(cmdline.data + i, cmdline.len - i);
 
-		message_text(text, (struct ebt_str){ cmdline.data + i, len });
+		text_utf8(text, (struct ebt_str){ cmdline.data + i, len });
 		text_addc(text, '\0');
 		i += len + 1;
 		n++;

@@ -28,7 +28,7 @@ struct ebt_error *perfetto_track(struct perfetto *p, struct ebt_str name, uint64
 	Perfetto__TrackDescriptor track = PERFETTO__TRACK_DESCRIPTOR__INIT;
 	_cleanup_text_ struct text text = TEXT_INIT;
 
-	message_text(&text, name);
+	text_utf8(&text, name);
 	if (text_error(&text))
 		return text_error(&text);
 	if (parent)
@@ -120,7 +120,7 @@ void perfetto_begin(struct perfetto *p, const char *category, struct ebt_str nam
 
 	perfetto__track_event__init(message);
 	text_clear(&event->name);
-	message_text(&event->name, name);
+	text_utf8(&event->name, name);
 	event->err = text_error(&event->name);
 	intern(p, PERFETTO_CATEGORIES, (struct ebt_str){ category, strlen(category) },
 	       &event->category);
@@ -154,7 +154,7 @@ void perfetto_note_text(struct perfetto *p, const char *key, struct ebt_str valu
 	Perfetto__DebugAnnotation *note = add_note(p, key);
 
 	text_clear(text);
-	message_text(text, value);
+	text_utf8(text, value);
 	p->event.err = p->event.err ?: text_error(text);
 	note->value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_STRING_VALUE;
 	note->string_value = (char *)text_get(text);

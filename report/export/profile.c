@@ -23,7 +23,7 @@ struct ebt_error *profile_text(struct profile *profile, struct ebt_str s, uint32
 	struct ebt_error *err;
 
 	text_clear(&profile->text);
-	message_text(&profile->text, s);
+	text_utf8(&profile->text, s);
 	err = text_error(&profile->text)
 		      ?: interned_add(&profile->texts, text_str(&profile->text), ret);
 	if (err || *ret != INTERNED_NONE)

@@ -28,6 +28,7 @@ from failed import fail, status  # noqa: E402
 from otlp_file import Otlp  # noqa: E402
 from perfetto_file import PerfettoFile  # noqa: E402
 from proto_file import Proto  # noqa: E402
+from syscap_file import SyscapFile  # noqa: E402
 
 TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../share/ebreport/clickhouse/tables.sql")
 DAMAGED = 4  # copies of each trace with bytes that are wrong, and as many that are cut
@@ -216,6 +217,7 @@ FORMATS = {
     "perfetto": ("pftrace", PerfettoFile),
     "pprof": ("pb.gz", check_pprof),
     "speedscope": ("speedscope.json", check_speedscope),
+    "sysprof": ("syscap", SyscapFile),
 }
 
 

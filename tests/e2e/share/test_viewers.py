@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Exports of a recording in programs that show them: speedscope, in a browser, and the Firefox Profiler. What they
-have understood has the stacks, inlined functions and times of the reports."""
+"""Exports of a recording in programs that show them: speedscope, in a browser, the Firefox Profiler, and Sysprof's
+library. What they have understood has the stacks, inlined functions and times of the reports."""
 
 import os
 import sys
@@ -36,6 +36,11 @@ class Viewers(e2e.TestCase):
 
     def test_firefox(self):
         self.check("firefox")
+
+    def test_sysprof(self):
+        done = e2e.run("python3", "-B", os.path.join(e2e.SOURCE, "tests/checks/check_sysprof.py"), "none", e2e.EBREPORT,
+                       e2e.program("sysprof_reader"), self.trace, status=None)
+        self.assertEqual(done.returncode, 0, done.stdout.decode() + done.stderr.decode())
 
 
 if __name__ == "__main__":
