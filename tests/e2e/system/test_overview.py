@@ -350,8 +350,10 @@ class Overview(e2e.TestCase):
         self.work("-e", "default,syscalls,block")
         alone, status = terminal(e2e.EBREPORT, cwd=self.folder)
         self.assertEqual(status, 0, alone)
-        # Warnings stand behind the screen, and may take several lines.
-        self.assertLessEqual(len(alone.partition("ebreport: ")[0].splitlines()), 32, alone)
+        # Warnings stand behind the screen, and may take several lines; on a busy machine there is one line more.
+        screen = [line for line in alone.partition("ebreport: ")[0].splitlines()
+                  if not line.startswith("threads wait for CPUs that others have")]
+        self.assertLessEqual(len(screen), 32, alone)
         lines = [line for line in alone.splitlines() if not line.startswith("ebreport: ")]
         self.assertLessEqual(max(map(len, lines)), 80, alone)
         self.assertTrue(lines[0].startswith("/usr/bin/python3 "), alone)
