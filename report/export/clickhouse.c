@@ -533,8 +533,10 @@ struct ebt_error *export_clickhouse(struct export *e)
 	__attribute__((cleanup(clickhouse_deinit))) struct clickhouse c = {
 		.e = e, .path = e->report->options->output, .folder = -1
 	};
-	struct ebt_error *err = check(e) ?: begin(&c);
+	struct ebt_error *err;
 
+	e->deciding = true;
+	err = check(e) ?: begin(&c);
 	for (size_t i = 0; !err && i < ebt_n_tables; i++) {
 		if (clickhouse_has_table(&ebt_tables[i]))
 			err = put_table(&c, &ebt_tables[i]);

@@ -14,9 +14,10 @@
 
 static struct ebt_error *make_tree(struct export *e)
 {
-	static const struct calltree_options options = {
+	const struct calltree_options options = {
 		.roots = CALLTREE_NO_ROOTS,
 		.places = true,
+		.deciding = e->deciding,
 	};
 	struct sym *sym;
 	struct ebt_error *err;

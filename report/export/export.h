@@ -48,6 +48,7 @@ struct export
 	/* Stacks of all tables: a func is a function at one place (calltree_options.places), and no
 	 * node is for a process or thread. Made by export_stacks(). */
 	struct calltree *tree;
+	bool deciding; /* the same of calltree_options, set before */
 	struct export_left_out {
 		const char *what;
 		uint64_t n;

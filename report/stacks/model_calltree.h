@@ -94,6 +94,10 @@ struct calltree_options {
 	/* A function is as often among the functions as there are places where it was, so that each
 	 * has an address and a line. */
 	bool places;
+	/* calltree_func.address is that of the byte that decides on the functions: where a call was
+	 * made from, that before the one to which it returns. An address has the same functions
+	 * then, wherever it stands in a stack. */
+	bool deciding;
 };
 
 /* The sym must outlive the tree. */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tests need of npm, as package-lock.json says, below the build folder: the source tree stays
-as it is. A machine without network has none of it, and tests that need it are skipped there; where
+"""What tests need of npm, as the package-lock.json of their folder says, below the build folder: the
+source tree stays as it is. A machine without network has none of it, and tests that need it are skipped there; where
 CI is set they fail."""
 
 import fcntl
@@ -31,19 +31,18 @@ def program(*names):
     return found
 
 
-def digest():
-    """Of what is wanted."""
+def digest(wanted):
     found = hashlib.sha256()
     for name in FILES:
-        with open(os.path.join(HERE, name), "rb") as file:
+        with open(os.path.join(wanted, name), "rb") as file:
             found.update(file.read())
     return found.hexdigest()
 
 
-def fetch(folder):
+def fetch(folder, wanted):
     """What it failed for; None if it did not."""
     for name in FILES:
-        shutil.copy(os.path.join(HERE, name), folder)
+        shutil.copy(os.path.join(wanted, name), folder)
     # One more attempt, and soon: without network the default takes a minute and a half, for each test.
     command = [program("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline",
                "--fetch-retries=1", "--fetch-retry-mintimeout=2000"]
@@ -55,9 +54,9 @@ def fetch(folder):
     return "npm ci did not get what package-lock.json says: " + words[-500:]
 
 
-def modules(folder):
-    """The folder, with all that is needed in it. Tests side by side wait for the one that gets it, and
-    are skipped with it."""
+def modules(folder, wanted=HERE):
+    """The folder, with all in it that the one with the lists wants. Tests side by side wait for the one
+    that gets it, and are skipped with it."""
     began = time.time()
     folder = os.path.join(os.path.abspath(folder), "npm")
     os.makedirs(folder, exist_ok=True)
@@ -65,13 +64,13 @@ def modules(folder):
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         found = file.read()
-        if found == digest():
+        if found == digest(wanted):
             return folder
         if found and os.fstat(file.fileno()).st_mtime > began:
             skip(found)
         file.truncate(0)
-        failure = fetch(folder)
-        file.write(failure or digest())
+        failure = fetch(folder, wanted)
+        file.write(failure or digest(wanted))
     if failure:
         skip(failure)
     return folder

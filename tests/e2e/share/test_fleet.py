@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Traces of three hosts in a real ClickHouse: `upload` sends them twice, and once the connection breaks; each
+counts once, and the queries of docs/FLEET.md answer what the reports of the traces say."""
+
+import collections
+import csv
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+
+import e2e
+
+sys.path.insert(0, os.path.join(e2e.SOURCE, "tests/browser"))
+import npm  # noqa: E402
+
+FLEET = os.path.join(e2e.SOURCE, "tests/fleet")
+BUILD = os.path.join(os.path.dirname(e2e.PROGRAMS), "fleet")
+SHARE = os.path.join(e2e.SOURCE, "share/ebreport/clickhouse")
+HOSTS = "web-1", "web-2", "web-3"
+# Calls, a disk, sleeps, and threads that wait for each other.
+WORK = ("dd if=/dev/zero of=$1/file bs=64K count=40 oflag=dsync 2>/dev/null; ls -lR /usr/include >/dev/null; "
+        "\"$2\" threads 4; find /usr/share/doc | sort | tail -n 1")
+# Tables that hold what others say as well, or nothing of the trace's own.
+MADE = {"trace", "host", "frame", "stack", "offcpu"}
+EVENTS = {"sample", "sched_switch", "sched_waking", "syscall", "fault", "block_io", "futex_wait", "kmem_alloc", "irq"}
+
+
+class Fleet(e2e.TestCase):
+    def setUp(self):
+        super().setUp()
+        try:
+            self.modules = npm.modules(BUILD, FLEET)
+        except SystemExit as left_out:
+            if left_out.code == npm.SKIP:
+                self.skipTest("npm has no ClickHouse here")
+            raise
+        self.data = self.path("clickhouse")
+        os.mkdir(self.data)
+        server = subprocess.Popen([npm.program("node", "nodejs"), os.path.join(FLEET, "clickhouse.mjs"), self.modules,
+                                   self.data], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        self.url = f"http://127.0.0.1:{int(server.stdout.readline())}/?database=ebt"
+
+    def ask(self, sql, **parameters):
+        words = urllib.parse.urlencode({f"param_{name}": value for name, value in parameters.items()})
+        with urllib.request.urlopen(f"{self.url}&{words}", data=sql.encode(), timeout=e2e.SECONDS) as answer:
+            return answer.read().decode()
+
+    def rows(self, sql, **parameters):
+        return list(csv.DictReader(io.StringIO(self.ask(sql, **parameters)), delimiter="\t", quoting=csv.QUOTE_NONE))
+
+    def query(self, name, **parameters):
+        with open(os.path.join(SHARE, name + ".sql"), encoding="utf-8") as file:
+            return self.ask(file.read(), **{"from": "2020-01-01 00:00:00", "to": "2100-01-01 00:00:00", **parameters})
+
+    def upload(self, *words, status=0):
+        done = subprocess.run([os.path.join(SHARE, "upload"), *words], capture_output=True, check=False,
+                              stdin=subprocess.DEVNULL, timeout=e2e.SECONDS,
+                              env={**e2e.CLEAN, "CLICKHOUSE_URL": self.url, "EBT_UPLOAD_TRIES": "1"})
+        self.assertEqual(done.returncode, status, done.stderr.decode())
+
+    def record_hosts(self):
+        """Names of hosts are the kernel's, of a UTS namespace of each."""
+        traces = []
+        for host in HOSTS:
+            traces.append(self.path(host + ".ebt"))
+            e2e.run("unshare", "--uts", "sh", "-c", 'hostname "$0"; exec "$@"', host, e2e.EBREC, "-q", "-e",
+                    "all", "-F", "499", "-o", traces[-1], "--", "bash", "-c", WORK, "work", self.folder,
+                    e2e.program("marks"))
+        return traces
+
+    def send(self, traces):
+        """The first two twice, the last until the connection breaks, and what is left of it once more."""
+        spool = self.path("spool")
+        os.mkdir(spool)
+        for turn in range(2):
+            for trace in traces[:2]:
+                e2e.ebreport("export", "--to", "clickhouse", "-o", os.path.join(spool, f"{turn}-{os.path.basename(trace)}"),
+                             trace)
+            self.upload(spool)
+            self.assertEqual(os.listdir(spool), [])
+        e2e.ebreport("export", "--to", "clickhouse", "-o", os.path.join(spool, "last"), traces[2])
+        tables = len(os.listdir(os.path.join(spool, "last")))
+        for n in range(3, tables, max(1, tables // 3)):
+            urllib.request.urlopen(f"{self.url}&broken={n}", timeout=e2e.SECONDS).close()
+            self.upload(spool, status=1)
+            self.assertEqual(os.listdir(spool), ["last"])
+            self.assertEqual(self.ask("SELECT count() FROM trace FINAL").strip(), "2")
+        urllib.request.urlopen(f"{self.url}&broken=1000", timeout=e2e.SECONDS).close()
+        self.upload(spool)
+        self.assertEqual(os.listdir(spool), [])
+
+    def check_rows(self, traces):
+        """Events are those of the time that was recorded; of what they refer to, older rows are there as well."""
+        recorded, every = collections.Counter(), collections.Counter()
+        for trace in traces:
+            duration = e2e.report_json("info", trace)["duration_ns"]
+            recorded.update(line.split(" ", 2)[1] for line in
+                            e2e.ebreport("dump", "--from", "0s", "--to", f"{duration}ns", trace).splitlines())
+            for name, row in e2e.tables(trace).items():
+                every[name] += row["row_count"]
+        names = set(self.ask("SHOW TABLES").split()) & every.keys() - MADE
+        self.assertGreater(names, EVENTS)
+        for name in names:
+            got = int(self.ask(f"SELECT count() FROM {name} FINAL"))
+            self.assertGreaterEqual(got, recorded[name], name)
+            self.assertLessEqual(got, recorded[name] if name in EVENTS else every[name], name)
+        self.assertTrue(all(recorded[name] for name in EVENTS), recorded)
+        self.assertEqual(self.ask("SELECT host FROM trace FINAL ORDER BY host").split(), list(HOSTS))
+
+    def check_flame(self, traces):
+        wanted = collections.Counter()
+        for trace in traces:
+            wanted += e2e.folded(trace, "--by", "none")
+        wanted.pop("[no frames]", None)
+        tsv = self.path("flame.tsv")
+        with open(tsv, "w", encoding="utf-8") as file:
+            file.write(self.query("flame", comm="%", build=""))
+        got = collections.Counter()
+        with open(tsv, encoding="utf-8") as file:
+            for line in file:
+                stack, ns = line.rsplit("\t", 1)
+                got[stack] += int(ns)
+        self.assertEqual((got - wanted, wanted - got), ({}, {}))
+        self.assertGreater(len(wanted), 20)
+        svg = e2e.ebreport("flame", "--from-sql", tsv)
+        self.assertIn(re.sub(r".*;", "", max(wanted, key=wanted.get)), svg)
+        self.check_callers(wanted)
+        self.check_difference(wanted)
+
+    def check_callers(self, stacks):
+        wanted = collections.Counter()
+        for stack, ns in stacks.items():
+            names = stack.split(";")
+            if "do_syscall_64" in names:
+                wanted[names[names.index("do_syscall_64") - 1]] += ns
+        got = list(csv.DictReader(io.StringIO(self.query("callers", function="do_syscall_64", n=1000)), delimiter="\t"))
+        self.assertEqual({row["caller"]: float(row["ms"]) for row in got},
+                         {name: round(ns / 1e6, 3) for name, ns in wanted.items()})
+
+    def check_difference(self, stacks):
+        """Of a kernel to itself there is none, and its stacks are a whole."""
+        kernel = os.uname().release
+        lines = [line.rsplit("\t", 2) for line in self.query("difference", what="kernel", before=kernel, after=kernel,
+                                                              comm="%").splitlines()]
+        total = sum(stacks.values())
+        self.assertEqual([line for line in lines if line[1] != line[2]], [])
+        for stack, before, _ in lines:
+            self.assertAlmostEqual(int(before), 1e6 * stacks[stack] / total, delta=0.51, msg=stack)
+        self.assertAlmostEqual(sum(int(before) for _, before, _ in lines), 1e6, delta=len(stacks))
+
+    def check_waits(self, traces):
+        runq = list(csv.DictReader(io.StringIO(self.query("runq", n=10)), delimiter="\t"))
+        wanted = {}
+        for host, trace in zip(HOSTS, traces):
+            wanted[host] = sum(int(row["wait_ns"]) for row in e2e.rows("offcpu", trace, "--all", "--kernel-threads"))
+        self.assertEqual({row["host"]: float(row["total_ms"]) for row in runq},
+                         {host: round(ns / 1e6, 3) for host, ns in wanted.items()})
+        worst = [float(row["p99_ms"]) for row in runq]
+        self.assertEqual(worst, sorted(worst, reverse=True))
+        for row in runq:
+            self.assertLessEqual(float(row["p99_ms"]), float(row["longest_ms"]))
+
+    def check_disks(self, traces):
+        wanted = {}
+        for host, trace in zip(HOSTS, traces):
+            for row in e2e.Dump(trace, "--table", "block_io").rows("block_io"):
+                if row["layer"] == "request" and row["state"] != "in flight":
+                    key = host, row["op"]
+                    requests, size = wanted.get(key, (0, 0))
+                    wanted[key] = requests + 1, size + int(row["bytes"])
+        got = collections.defaultdict(lambda: (0, 0))
+        for row in csv.DictReader(io.StringIO(self.query("disks", n=1000)), delimiter="\t"):
+            requests, size = got[row["host"], row["op"]]
+            got[row["host"], row["op"]] = requests + int(row["requests"]), size + int(row["bytes"])
+        self.assertEqual(got, wanted)
+        self.assertTrue(wanted)
+
+    def check_locks(self, traces):
+        wanted = collections.Counter()
+        for trace in traces:
+            for name, row in e2e.tables(trace).items():
+                if name in ("futex_wait", "lock_wait"):
+                    wanted["futex" if name == "futex_wait" else "kernel"] += row["row_count"]
+        got = collections.Counter()
+        for row in csv.DictReader(io.StringIO(self.query("locks", n=1000)), delimiter="\t"):
+            got[row["kind"]] += int(row["waits"])
+        self.assertEqual(+got, +wanted)
+        self.assertTrue(got["futex"])
+
+    def test_uploads(self):
+        if not shutil.which("curl"):
+            self.skipTest("there is no curl here")
+        traces = self.record_hosts()
+        self.upload("--tables")
+        self.send(traces)
+        self.check_rows(traces)
+        self.check_flame(traces)
+        self.check_waits(traces)
+        self.check_disks(traces)
+        self.check_locks(traces)
+
+
+if __name__ == "__main__":
+    e2e.main()
