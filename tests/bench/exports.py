@@ -8,7 +8,7 @@ import re
 
 SAMPLES = 30  # seconds
 ALL = 60
-PER_SAMPLE = {"perf-script", "speedscope", "pprof", "otlp", "firefox", "ndjson"}
+PER_SAMPLE = {"perf-script", "speedscope", "pprof", "otlp", "firefox", "ndjson", "sysprof"}
 
 
 def formats(bench, usage):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`ebreport export --to firefox` as the Firefox Profiler reads it, beside the reports: its own code, without
-a browser, has the same functions of each thread, times off CPU, system calls and marks.
+a browser, has the same functions of each thread, times off CPU, system calls and marks. Of `folded` with counts,
+and of `export --to perf-script`, it has the same functions and counts.
 
     check_firefox.py BUILD_FOLDER EBTGEN EBREPORT TRACE…
 
@@ -19,7 +20,7 @@ import time
 sys.dont_write_bytecode = True  # the folder of the sources stays as it is
 import check_page  # noqa: E402
 import npm  # noqa: E402
-from check_speedscope import report  # noqa: E402
+from check_speedscope import NAMELESS, report  # noqa: E402
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../checks"))
 from failed import fail, status  # noqa: E402, pylint: disable=wrong-import-position
@@ -107,6 +108,12 @@ class Compared:
                 yield thread, listed
 
 
+def add_totals(got, totals, wanted):
+    """Functions of one name, in the vDSO and in libc, are one in `folded`, and may call each other."""
+    for key, several in totals.items():
+        got[key] = max(max(several), min(wanted[key], sum(several)))
+
+
 def check_functions(c):
     """Self and total of each function, by thread: who calls whom, and in which order frames stand."""
     wanted, got, totals = collections.Counter(), collections.Counter(), collections.defaultdict(list)
@@ -127,9 +134,7 @@ def check_functions(c):
             name = function["name"].replace(";", ":")
             got[c.key(thread)[1], name, "self"] += function["selfSamples"]
             totals[c.key(thread)[1], name, "total"].append(function["totalSamples"])
-    # Functions of one name, in the vDSO and in libc, are one in `folded`, and may call each other.
-    for key, several in totals.items():
-        got[key] = max(max(several), min(wanted[key], sum(several)))
+    add_totals(got, totals, wanted)
     c.equal("time", +got, +wanted)
 
 
@@ -181,6 +186,48 @@ def check_markers(c):
     c.equal("time of marks", mark_times, wanted_times)
 
 
+def counts_of(stacks):
+    """Self and total of each function, of the lines that `folded` prints; what has no name is one."""
+    counts = collections.Counter()
+    for line in stacks:
+        stack, count = line.rsplit(" ", 1)
+        frames = ["?" if NAMELESS.fullmatch(name) else name for name in stack.split(";")]
+        counts[frames[-1], "self"] += int(count)
+        for name in set(frames):
+            counts[name, "total"] += int(count)
+    return counts
+
+
+def check_counts(profiler, c, path, data, wanted):
+    """Those of a file that is no profile of its own format: it takes a line, or a sample, for one each."""
+    with open(path, "wb") as file:
+        file.write(data)
+    profiler.load(path)
+    got, totals = collections.Counter(), collections.defaultdict(collections.Counter)
+    for thread in profiler.json("thread", "list")["threads"]:
+        for function in profiler.json("thread", "functions", "--include-idle", "--limit", "0", "--thread",
+                                      thread["threadHandle"])["functions"]:
+            name = function["name"].replace(";", ":")
+            name = "?" if NAMELESS.fullmatch(name) else name
+            got[name, "self"] += function["selfSamples"]
+            totals[name, "total"][function.get("library")] += function["totalSamples"]
+    add_totals(got, {key: several.values() for key, several in totals.items()}, wanted)
+    profiler.stop()
+    # Of several functions without a name in a stack, each counts.
+    c.equal(os.path.basename(path), {key: got[key] for key in got if key != ("?", "total")},
+            {key: wanted[key] for key in wanted if key != ("?", "total")})
+
+
+def check_other_formats(profiler, c, folder):
+    words = ["folded", "--event", "sample", "--weight", "rows", "--kernel-threads", c.trace]
+    data = report(c.ebreport, *words)
+    check_counts(profiler, c, os.path.join(folder, "folded.txt"), data, counts_of(data.decode().splitlines()))
+    lines = report(c.ebreport, *words, "--by", "none").decode().splitlines()
+    check_counts(profiler, c, os.path.join(folder, "perf.txt"), report(c.ebreport, "export", "--to", "perf-script",
+                                                                       c.trace),
+                 counts_of(line for line in lines if not line.startswith("[no frames] ")))
+
+
 def check(profiler, ebreport, trace, what, folder):
     path = os.path.join(folder, what + ".json")
     with open(path, "wb") as file:
@@ -190,10 +237,11 @@ def check(profiler, ebreport, trace, what, folder):
     check_names(c)
     check_functions(c)
     check_markers(c)
+    profiler.stop()
+    check_other_formats(profiler, c, folder)
     print(f"{what}: {len(c.threads)} threads, {c.compared} numbers compared")
     if not c.compared:
         fail(what, "nothing was compared")
-    profiler.stop()
 
 
 def main():
