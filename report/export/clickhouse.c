@@ -14,6 +14,8 @@
 
 #define BLOCK_ROWS  65536
 #define BLOCK_BYTES (32u << 20) /* a block does not grow beyond, whatever strings it has */
+#define MOST_NODES  (1u << 18)	/* of the tree of stacks, which then begins anew */
+#define PART_BYTES  (4u << 20)	/* of a minute of `offcpu` */
 #define DAY_NS	    UINT64_C(86400000000000)
 #define MINUTE_NS   UINT64_C(60000000000)
 
@@ -42,7 +44,7 @@ struct clickhouse {
 	struct open_chunk *open;
 	size_t n_open, capacity;
 	struct native_block *block; /* of one that is made by hand */
-	uint64_t minute, row, rows;
+	uint64_t minute, part, row, rows;
 };
 
 static void close_file(FILE **f)
@@ -169,6 +171,17 @@ static bool has(const struct ebt_row *row, int field)
 	return field >= 0 && row->batch->col[field];
 }
 
+/* Hashes of stacks are the same in each tree. */
+static struct ebt_error *renew_tree(struct clickhouse *c)
+{
+	bool renewed;
+	struct ebt_error *err = export_renew_tree(c->e, MOST_NODES, &renewed);
+
+	if (renewed)
+		clickhouse_stacks_forget(c->stacks);
+	return err;
+}
+
 static struct ebt_error *put_stack(struct clickhouse *c, struct native_block *block, size_t column,
 				   const struct ebt_row *row)
 {
@@ -185,7 +198,8 @@ static struct ebt_error *put_stack(struct clickhouse *c, struct native_block *bl
 	uint64_t hash = 0;
 
 	if (stack.kernel || stack.user)
-		err = calltree_place(c->e->tree, &stack, &node)
+		err = renew_tree(c)
+			      ?: calltree_place(c->e->tree, &stack, &node)
 			      ?: clickhouse_stack(c->stacks, c->e->tree, node, &hash);
 	native_u64(block, column, hash);
 	return err;
@@ -331,8 +345,9 @@ static uint64_t queued_ns(const struct sched_off *off)
 	return off->end - from;
 }
 
-/* Of a minute all are in one block. One that does not end in the trace may end in a longer copy of
- * it: it is not there yet. */
+/* A minute is a chunk, which is one block, as sums are made of blocks; one with more than a block
+ * has parts, which are chunks of their own. An interval that does not end in the trace may end in a
+ * longer copy of it: it is not there yet. */
 static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32_t node)
 {
 	struct clickhouse *c = arg;
@@ -343,14 +358,16 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 
 	if (off->flags & SCHED_OPEN_END)
 		return NULL;
-	if (minute != c->minute || native_block_size(block) > BLOCK_BYTES)
+	if (minute != c->minute || native_block_size(block) > PART_BYTES) {
 		err = native_block_write(block, c->f);
+		c->part = minute == c->minute ? c->part + 1 : 0;
+		c->row = 0;
+	}
 	err = err ?: clickhouse_stack(c->stacks, c->e->tree, node, &hash);
 	if (err)
 		return err;
-	c->row = minute == c->minute ? c->row : 0;
 	c->minute = minute;
-	put_first(c, block, minute, c->row++, off->end);
+	put_first(c, block, c->part << 32 | minute, c->row++, off->end);
 	native_u64(block, OFF_CPU, off->cpu);
 	put_task(block, OFF_TID, CLICKHOUSE_TID, off->task);
 	put_task(block, OFF_PID, CLICKHOUSE_PID, off->task);
@@ -373,7 +390,7 @@ static struct ebt_error *put_offcpu(struct clickhouse *c)
 
 	if (!ebt_reader_has_rows(trace_reader(c->e->trace), EBT_T_sched_switch))
 		return NULL;
-	return begin_made(c, MADE_OFFCPU) ?: export_intervals(c->e, &intervals) ?: end_made(c);
+	return renew_tree(c) ?: begin_made(c, MADE_OFFCPU) ?: export_intervals(c->e, &intervals) ?: end_made(c);
 }
 
 /* --- the machine and the trace --- */

@@ -71,6 +71,8 @@ DEFINE_CLEANUP(struct clickhouse_stacks *, clickhouse_stacks_destroy);
 /* The hash of the stack of a node; 0: it has none. */
 struct ebt_error *clickhouse_stack(struct clickhouse_stacks *stacks, const struct calltree *tree,
 				   uint32_t node, uint64_t *ret);
+/* Another tree comes: stacks may be written again. */
+void clickhouse_stacks_forget(struct clickhouse_stacks *stacks);
 struct ebt_error *clickhouse_stacks_finish(struct clickhouse_stacks *stacks);
 
 #endif

@@ -65,7 +65,8 @@ const struct clickhouse_made clickhouse_made[N_MADE] = {
 	[MADE_OFFCPU] =
 		MADE(offcpu, .engine = "ReplacingMergeTree", .order = ROWS_ORDER, .rows = true,
 		     .doc = "a thread was off CPU until time, and queued for one in the "
-			    "end; chunk is the minute since the start of the trace"),
+			    "end; chunk is the minute since the start of the trace, and its part "
+			    "above 2^32"),
 	[MADE_HOST] = MADE(host, .engine = "ReplacingMergeTree(seen)", .order = "host",
 			   .doc = "a machine, as its last trace says"),
 	[MADE_TRACE] = MADE(trace, .engine = "ReplacingMergeTree(rows)", .order = "host, trace",

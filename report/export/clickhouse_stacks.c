@@ -219,6 +219,13 @@ struct ebt_error *clickhouse_stack(struct clickhouse_stacks *stacks, const struc
 	return NULL;
 }
 
+void clickhouse_stacks_forget(struct clickhouse_stacks *stacks)
+{
+	free(stacks->nodes);
+	stacks->nodes = NULL;
+	stacks->capacity = 0;
+}
+
 struct ebt_error *clickhouse_stacks_finish(struct clickhouse_stacks *stacks)
 {
 	return native_block_write(stacks->frame, stacks->frames)

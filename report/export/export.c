@@ -33,6 +33,20 @@ struct ebt_error *export_stacks(struct export *e, uint16_t table)
 	return make_tree(e) ?: prepare_names(e->trace, table, 0);
 }
 
+struct ebt_error *export_renew_tree(struct export *e, uint32_t most, bool *ret)
+{
+	uint32_t n = 0;
+
+	if (e->tree)
+		calltree_nodes(e->tree, &n);
+	*ret = n > most;
+	if (!*ret)
+		return NULL;
+	calltree_destroy(e->tree);
+	e->tree = NULL;
+	return make_tree(e);
+}
+
 void export_leave_out(struct export *e, const char *what, uint64_t n)
 {
 	size_t i = 0;

@@ -70,6 +70,10 @@ struct export_format {
  */
 struct ebt_error *export_stacks(struct export *e, uint16_t table);
 
+/* Makes e->tree anew where it has more than so many nodes: whoever knows some, or has given the
+ * tree away, has to forget them. *ret: it did. */
+struct ebt_error *export_renew_tree(struct export *e, uint32_t most, bool *ret);
+
 /* The format has these tables of events, ends with 0: the user is told of others that have rows.
  * They stay with the caller. */
 void export_holds(struct export *e, const uint16_t *tables);

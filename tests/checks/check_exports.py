@@ -285,6 +285,32 @@ def check_trace(ebreport, formats, fixture, path):
         check_bytes(bytes(wrong), f"with other bytes at {at}")
 
 
+def check_many_stacks(ebtgen, ebreport):
+    """More than are in memory at a time, and some of them again: rows have theirs, to the last frame."""
+    draw = random.Random("stacks")
+    stacks = [[draw.randrange(1 << 46) for _ in range(100)] for _ in range(4000)]
+    wanted = [*range(len(stacks)), *range(0, len(stacks), 7)]
+    with tempfile.TemporaryDirectory() as folder:
+        text, path, output = (os.path.join(folder, name) for name in ("t.txt", "t.ebt", "out"))
+        with open(text, "w", encoding="ascii") as file:
+            for time, i in enumerate(wanted, 1000):
+                file.write(f'{time} sample cpu=0 task=7/7/50/"one" event=cpu-clock user=1 period=10 kstack=- '
+                           f"ustack=u:{','.join(f'{address:x}' for address in stacks[i])} udump=x\n")
+        subprocess.run([ebtgen, text, path], check=True)
+        subprocess.run([ebreport, "export", "--to", "clickhouse", "-o", output, path], check=True, timeout=300)
+        tables = {name: list(native.blocks(read(os.path.join(output, name + ".native"))))
+                  for name in ("frame", "stack", "sample")}
+    names, frames = {}, {}
+    for block in tables["frame"]:
+        names.update(zip(block["frame"], ([name.decode() for name in of] for of in block["functions"])))
+    for block in tables["stack"]:
+        frames.update(zip(block["stack"], block["frames"]))
+    got = [[name for frame in frames[stack] for name in names[frame]] for block in tables["sample"]
+           for stack in block["stack"]]
+    if got != [[f"{address:#x}" for address in reversed(stacks[i])] for i in wanted]:
+        fail("many stacks", "rows have others")
+
+
 def main():
     ebtgen, ebreport, *fixtures = sys.argv[1:]
     formats = formats_of(ebreport)
@@ -300,6 +326,7 @@ def main():
                 with open(fixture, "rb") as old, open(path, "wb") as new:
                     new.write(old.read())
             check_trace(ebreport, formats, fixture, path)
+    check_many_stacks(ebtgen, ebreport)
     return status()
 
 

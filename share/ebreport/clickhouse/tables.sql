@@ -51,7 +51,7 @@ PARTITION BY day
 ORDER BY (host, trace, chunk, row)
 TTL day + INTERVAL 30 DAY
 SETTINGS ttl_only_drop_parts = 1
-COMMENT 'a thread was off CPU until time, and queued for one in the end; chunk is the minute since the start of the trace';
+COMMENT 'a thread was off CPU until time, and queued for one in the end; chunk is the minute since the start of the trace, and its part above 2^32';
 
 CREATE TABLE IF NOT EXISTS `host`
 (
