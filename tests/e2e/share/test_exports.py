@@ -136,7 +136,8 @@ class Exports(e2e.TestCase):
         """Of a recording of all sources, by readers of their own."""
         work = ("dd if=/dev/zero of=$1/file bs=64K count=20 oflag=dsync 2>&1; "
                 "python3 -c 'import socket as s; l = s.create_server((\"127.0.0.1\", 0)); "
-                "c = s.create_connection(l.getsockname()); c.sendall(b\"x\" * 9000)'; $1/inlines; $2 threads 20")
+                "c = s.create_connection(l.getsockname()); c.sendall(b\"x\" * 9000)'; $1/inlines; "
+                "$2 threads 20; sleep 1; $2 threads 20; sleep 3; $2 threads 20")  # until the program is known
         trace = self.record("-e", "all", "--capture-output", "--", "bash", "-c", work, "work", self.folder,
                             e2e.program("marks"))
         e2e.run("python3", "-B", os.path.join(e2e.SOURCE, "tests/checks/check_export_chrome.py"), "none",
