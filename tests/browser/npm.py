@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What tests need of npm, as the package-lock.json of their folder says, below the build folder: the
-source tree stays as it is. A machine without network has none of it, and tests that need it are skipped there; where
-CI is set they fail."""
+source tree stays as it is. A machine without network has none of it, and tests that need it are skipped
+there; where CI is set they fail."""
 
 import fcntl
 import hashlib
@@ -55,8 +55,8 @@ def fetch(folder, wanted):
 
 
 def modules(folder, wanted=HERE):
-    """The folder, with all in it that the one with the lists wants. Tests side by side wait for the one
-    that gets it, and are skipped with it."""
+    """The folder with what the lists in `wanted` say. Tests side by side wait for the one that gets it,
+    and are skipped with it."""
     began = time.time()
     folder = os.path.join(os.path.abspath(folder), "npm")
     os.makedirs(folder, exist_ok=True)

@@ -280,8 +280,15 @@ async function zooming() {
 
 	await page.mouse.move(box.x + 700, box.y + 60);
 	await page.keyboard.down("Control");
-	for (let i = 0; i < WHEELS; i++)
-		await page.mouse.wheel(0, i < WHEELS / 2 ? -40 : 40);
+	for (let i = 0; i < WHEELS / 2; i++)
+		await page.mouse.wheel(0, -40);
+	await eventually(page, "in", ({ from, to }) => {
+		const { view } = globalThis.ebreportPage.store.state;
+
+		return view.to - view.from < (to - from) / 2;
+	}, whole);
+	for (let i = 0; i < WHEELS / 2; i++)
+		await page.mouse.wheel(0, 40);
 	await page.keyboard.up("Control");
 	await eventually(page, "as far out as in", ({ from, to }) => {
 		const { view } = globalThis.ebreportPage.store.state;

@@ -23,9 +23,8 @@ SECONDS = 300  # for anything; far more than it needs
 MOST = (1 << 63) - 1  # a time; what is longer ends then
 HOSTILE = 1 << 62  # from here on sums are not what they were
 OWN_NUMBERS = 1 << 30  # from here on: of processes whose own number came again
-GROUP, NAME, DESCRIPTION = 23, 39, 51  # bytes of texts that have a place of their own
+GROUP, NAME = 23, 39  # bytes that they have room for
 ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-NAMELESS = re.compile(r"(?<![^;])(\?\?\? \([^;]*\)|[^;]*\+0x[0-9a-f]+|0x[0-9a-f]+|\[unknown[^;]*\])(?![^;])")
 PERF_SAMPLE = re.compile(r"\S.*? +(\d+)/(\d+) +\[(\d+)\] +(\d+)\.(\d{6}): +(\d+) \S+:")
 
 

@@ -32,7 +32,7 @@ template <class T> __attribute__((noinline)) T outer(const std::vector<T> &list)
 	return sum * 2;
 }
 __attribute__((noinline)) void sleeps() { usleep(2000); }
-/* So many stacks as levels, however fast the machine is. */
+/* As many stacks as levels, however fast the machine is. */
 template <int LEVEL> __attribute__((noinline)) void run()
 {
 	for (int i = 0; i < 500; i++)
