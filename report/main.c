@@ -26,7 +26,7 @@ static void put_message(const char *prefix, const char *message)
 	int width = cli_terminal_width(STDERR_FILENO);
 
 	text_printf(&text, "ebreport: %s", prefix);
-	text_terminal(&text, (struct ebt_str){ message, strlen(message) });
+	text_terminal(&text, ebt_str_of(message));
 	if (width)
 		cli_fill(stderr, text_get(&text), text.len, 0, 2, width);
 	else

@@ -17,6 +17,12 @@ struct ebt_str {
 	size_t len;
 };
 
+/* Of a text with NUL behind it. */
+static inline struct ebt_str ebt_str_of(const char *s)
+{
+	return (struct ebt_str){ s, strlen(s) };
+}
+
 static inline bool ebt_str_equal(struct ebt_str a, struct ebt_str b)
 {
 	return a.len == b.len && (!a.len || !memcmp(a.data, b.data, a.len));

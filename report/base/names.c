@@ -138,7 +138,7 @@ static struct ebt_str name_of(const struct names *names, uint32_t id, struct ebt
 {
 	const char *last = id < names->n_tasks ? names->tasks[id].last : NULL;
 
-	return last ? (struct ebt_str){ last, strlen(last) } : otherwise;
+	return last ? ebt_str_of(last) : otherwise;
 }
 
 struct ebt_str names_task(const struct names *names, const struct ebt_task *task)

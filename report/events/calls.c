@@ -60,7 +60,7 @@ static struct ebt_error *give_call(struct calls_reader *r, const struct call *ca
 		.value = call->result,
 		.task = call->task,
 		.track = event_thread_key(call->task),
-		.track_name = event_text("system calls"),
+		.track_name = ebt_str_of("system calls"),
 		.flags = (syscall_failed(call->result) ? EVENT_FAILED : 0) |
 			 (call->entry ? 0 : EVENT_OPEN),
 	};

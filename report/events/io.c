@@ -89,7 +89,7 @@ static struct ebt_error *take_request(void *arg, const struct ebt_row *row)
 	struct event event = {
 		.kind = EVENT_BLOCK,
 		.value = event_value(ebt_block_io_bytes(row)),
-		.name = event_text(block_op_name(ebt_block_io_op(row))),
+		.name = ebt_str_of(block_op_name(ebt_block_io_op(row))),
 		.other = ebt_block_io_task(row),
 		.flags = (ebt_block_io_error(row) ? EVENT_FAILED : 0) |
 			 (ebt_block_io_state(row) ? EVENT_OPEN : 0),
@@ -185,8 +185,8 @@ static struct ebt_error *give_connection(struct io_reader *r, const struct net_c
 		.value = event_value(bytes),
 		.task = c->task,
 		.track = c->task ? names_process_key(r->names, c->task) : UINT64_MAX,
-		.track_name = event_text("connections"),
-		.name = event_text(connection_kind(c)),
+		.track_name = ebt_str_of("connections"),
+		.name = ebt_str_of(connection_kind(c)),
 		.other = c->task,
 		.flags = (c->error || c->end_error ? EVENT_FAILED : 0) | (open ? EVENT_OPEN : 0),
 		.notable = c->error || c->end_error,
@@ -284,7 +284,7 @@ static struct ebt_error *take_message(void *arg, const struct ebt_row *row)
 		.time = row->time,
 		.value = event_value(ebt_dbus_message_size(row)),
 		.track = ebt_dbus_message_bus(row),
-		.track_name = event_text(bus),
+		.track_name = ebt_str_of(bus),
 		.name = ebt_dbus_message_member(row),
 	};
 

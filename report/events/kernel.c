@@ -37,7 +37,7 @@ static struct ebt_error *give_of_cpu(struct kernel_reader *r, struct event *even
 
 	snprintf(name, sizeof(name), "CPU %" PRIu32, (uint32_t)cpu);
 	event->track = (uint32_t)cpu;
-	event->track_name = event_text(name);
+	event->track_name = ebt_str_of(name);
 	return event_give(r->sink, event);
 }
 
@@ -81,7 +81,7 @@ static struct ebt_error *function_name(struct kernel_reader *r, uint64_t time, u
 
 	err = err ?: sym_resolve(r->sym, NULL, time, 0, function, false, &frames);
 	if (!err)
-		event->name = event_text(frames.frames[frames.n - 1].func->name);
+		event->name = ebt_str_of(frames.frames[frames.n - 1].func->name);
 	return err;
 }
 
@@ -92,7 +92,7 @@ static struct ebt_error *take_timer(struct kernel_reader *r, const struct ebt_ro
 		.kind = EVENT_IRQ,
 		.value = event_value(ebt_timer_self(row)),
 		.other = ebt_timer_task(row),
-		.detail = event_text(high ? "hrtimer" : "timer"),
+		.detail = ebt_str_of(high ? "hrtimer" : "timer"),
 	};
 
 	event_ended(&event, row->time, ebt_timer_duration(row));
@@ -108,8 +108,8 @@ static struct ebt_error *take_work(struct kernel_reader *r, const struct ebt_row
 		.value = event_value(ebt_work_duration(row)),
 		.task = ebt_work_task(row),
 		.track = EVENT_WORK_TRACKS | event_thread_key(ebt_work_task(row)),
-		.track_name = event_text("work items"),
-		.detail = event_text("work"),
+		.track_name = ebt_str_of("work items"),
+		.detail = ebt_str_of("work"),
 	};
 
 	event_ended(&event, row->time, ebt_work_duration(row));
@@ -197,8 +197,8 @@ static struct ebt_error *take_fault(void *arg, const struct ebt_row *row)
 		.value = (int64_t)ebt_fault_address(row),
 		.task = stack.task,
 		.track = event_thread_key(stack.task),
-		.track_name = event_text("page faults"),
-		.name = event_text(major ? "major" : "minor"),
+		.track_name = ebt_str_of("page faults"),
+		.name = ebt_str_of(major ? "major" : "minor"),
 		.notable = major,
 	};
 	struct ebt_error *err = NULL;

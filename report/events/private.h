@@ -15,11 +15,6 @@ struct ebt_error *events_read_logs(struct trace *trace, const struct event_sink 
 struct ebt_error *events_read_irqs(struct trace *trace, const struct event_sink *sink);
 struct ebt_error *events_read_faults(struct trace *trace, const struct event_sink *sink);
 
-static inline struct ebt_str event_text(const char *s)
-{
-	return (struct ebt_str){ s, strlen(s) };
-}
-
 /* The key of a track of a thread. */
 static inline uint64_t event_thread_key(const struct ebt_task *task)
 {

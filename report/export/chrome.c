@@ -18,6 +18,7 @@
 #include "report/base/text.h"
 #include "report/export/export.h"
 #include "report/export/lane.h"
+#include "report/export/threads.h"
 #include "report/sched/feed.h"
 
 /* Of one thread and group of marks; what is beside more is asynchronous. */
@@ -54,8 +55,7 @@ struct chrome {
 	char *args_text;
 	size_t args_len;
 	struct ebt_map processes, threads; /* keys to numbers in the file */
-	struct ebt_map taken;		   /* numbers that are in use */
-	uint32_t n_taken, n_own;
+	struct export_numbers numbers;
 	uint64_t n_async;
 	struct chrome_lane *lanes;
 	size_t n_lanes, lanes_capacity;
@@ -113,22 +113,10 @@ static void put_sort_index(struct chrome *c, const char *what, struct chrome_pla
 	json_end(json);
 }
 
-/* The number that is wanted, or where it is in use one of our own. scope: 1 + a process whose
- * thread it is for; 0: for a process. */
-static struct ebt_error *take_number(struct chrome *c, uint64_t scope, uint32_t wanted,
-				     uint32_t *ret)
+/* scope of the numbers of its threads. */
+static uint32_t threads_of(uint32_t pid)
 {
-	const uint32_t turn = c->n_taken;
-	uint32_t holder = EBT_MAP_NONE;
-	struct ebt_error *err = NULL;
-
-	if (wanted < EXPORT_OWN_NUMBERS)
-		err = ebt_map_add(&c->taken, scope << 32 | wanted, turn, &holder);
-	if (err)
-		return err;
-	c->n_taken += holder == turn;
-	*ret = holder == turn ? wanted : EXPORT_OWN_NUMBERS + c->n_own++;
-	return NULL;
+	return pid + 1;
 }
 
 static struct ebt_error *find_process(struct chrome *c, uint64_t key, uint32_t wanted,
@@ -139,7 +127,8 @@ static struct ebt_error *find_process(struct chrome *c, uint64_t key, uint32_t w
 
 	if (ebt_map_find(&c->processes, key, ret))
 		return NULL;
-	err = take_number(c, 0, wanted, ret) ?: ebt_map_add(&c->processes, key, *ret, &was);
+	err = export_number(&c->numbers, 0, wanted, ret)
+		      ?: ebt_map_add(&c->processes, key, *ret, &was);
 	return err ? err
 		   : put_name_of(c, "process_name", (struct chrome_place){ *ret, 0 }, name, *ret,
 				 wanted);
@@ -158,7 +147,7 @@ static struct ebt_error *find_group(struct chrome *c, enum group group, uint64_t
 		[NOT_KNOWN] = "[not known]",
 	};
 	const uint64_t process = UINT64_C(1) << 63 | (uint64_t)group << 56 | (key & ~0ull >> 8);
-	const uint32_t before = c->n_own;
+	const uint32_t before = c->numbers.n_own;
 	_cleanup_text_ struct text text = TEXT_INIT;
 	struct ebt_error *err;
 
@@ -167,7 +156,7 @@ static struct ebt_error *find_group(struct chrome *c, enum group group, uint64_t
 	err = text_error(&text)
 		      ?: find_process(c, process, EXPORT_OWN_NUMBERS + before, text_str(&text),
 				      ret);
-	if (err || c->n_own == before)
+	if (err || c->numbers.n_own == before)
 		return err;
 	put_sort_index(c, "process_sort_index", (struct chrome_place){ *ret, 0 },
 		       (int64_t)group - NOT_KNOWN - 1);
@@ -184,7 +173,7 @@ static struct ebt_error *find_thread(struct chrome *c, uint64_t key, uint32_t wa
 
 	if (ebt_map_find(&c->threads, key, &place->tid))
 		return NULL;
-	err = take_number(c, place->pid + UINT64_C(1), wanted, &place->tid)
+	err = export_number(&c->numbers, threads_of(place->pid), wanted, &place->tid)
 		      ?: ebt_map_add(&c->threads, key, place->tid, &was);
 	if (err)
 		return err;
@@ -216,7 +205,7 @@ static struct ebt_error *place_cpu(struct chrome *c, enum group group, uint64_t 
 	snprintf(name, sizeof(name), "CPU %" PRIu32, (uint32_t)cpu);
 	return err ? err
 		   : find_thread(c, UINT64_C(1) << 63 | (uint64_t)ret->pid << 32 | (uint32_t)cpu,
-				 (uint32_t)cpu, (struct ebt_str){ name, strlen(name) }, ret);
+				 (uint32_t)cpu, ebt_str_of(name), ret);
 }
 
 /* --- lanes of marks --- */
@@ -236,7 +225,7 @@ static struct ebt_error *add_lane(struct chrome *c, const struct event *event,
 	}
 	err = text_error(&name)
 		      ?: ebt_array_reserve(&c->lanes, c->n_lanes, &c->lanes_capacity)
-		      ?: take_number(c, place->pid + UINT64_C(1), EXPORT_OWN_NUMBERS, &place->tid);
+		      ?: export_number(&c->numbers, threads_of(place->pid), EXPORT_OWN_NUMBERS, &place->tid);
 	if (err)
 		return err;
 	c->lanes[c->n_lanes++] = (struct chrome_lane){ .tid = place->tid };
@@ -424,7 +413,7 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off)
 	if (err)
 		return err;
 	snprintf(name, sizeof(name), "[off CPU: %s]", sched_why_name(off->why));
-	shown.name = (struct ebt_str){ name, strlen(name) };
+	shown.name = ebt_str_of(name);
 	open_event(c, &shown);
 	if (off->runnable)
 		json_put(&c->args, "runqueue_ns", u64, off->end - off->runnable);
@@ -578,7 +567,7 @@ static void chrome_deinit(struct chrome *c)
 	ebt_map_deinit(&c->lane_of);
 	ebt_map_deinit(&c->processes);
 	ebt_map_deinit(&c->threads);
-	ebt_map_deinit(&c->taken);
+	export_numbers_deinit(&c->numbers);
 	text_deinit(&c->text);
 	if (c->args_file)
 		fclose(c->args_file);

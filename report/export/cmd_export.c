@@ -9,8 +9,7 @@
 
 #define FORMATS                                                                          \
 	"chrome, clickhouse, csv, firefox, ndjson, otlp, perf-script, perfetto, pprof, " \
-	"speedscope, "                                                                   \
-	"sysprof"
+	"speedscope, sysprof"
 
 static const struct export_format formats[] = {
 	{ "chrome", .text = true, .write = export_chrome },

@@ -24,10 +24,6 @@
 
 #define EXPORT_MOST_LEFT_OUT 16
 
-/* Beyond the kernel's: numbers in the place of those of processes and threads that were used again,
- * and of what is neither. Readers take 31 bits. */
-#define EXPORT_OWN_NUMBERS UINT32_C(0x40000000)
-
 /* Tables whose rows export_samples() and export_intervals() give. */
 #define EXPORT_SAMPLE_TABLES EBT_T_sample
 #define EXPORT_INTERVAL_TABLES \
@@ -70,8 +66,8 @@ struct export_format {
  */
 struct ebt_error *export_stacks(struct export *e, uint16_t table);
 
-/* Makes e->tree anew where it has more than so many nodes: whoever knows some, or has given the
- * tree away, has to forget them. *ret: it did. */
+/* Makes e->tree anew where it has more than so many nodes. *ret: it did, and the old nodes are
+ * gone. */
 struct ebt_error *export_renew_tree(struct export *e, uint32_t most, bool *ret);
 
 /* The format has these tables of events, ends with 0: the user is told of others that have rows.

@@ -532,8 +532,7 @@ static void put_names(struct firefox *f, const struct firefox_track *track)
 				   : interned_get(&f->tables.texts, track->name);
 
 	json_put(json, "name", str, name.data, name.len);
-	name = task ? text_comm(names_process(f->e->names, task))
-		    : (struct ebt_str){ MACHINE, strlen(MACHINE) };
+	name = task ? text_comm(names_process(f->e->names, task)) : ebt_str_of(MACHINE);
 	json_put(json, "processName", str, name.data, name.len);
 	json_put(json, "isMainThread", bool, task && track->pid == track->tid);
 	put_pid(f, track);

@@ -172,7 +172,7 @@ void native_str(struct native_block *block, size_t column, struct ebt_str s)
 
 void native_cstr(struct native_block *block, size_t column, const char *s)
 {
-	native_str(block, column, s ? (struct ebt_str){ s, strlen(s) } : (struct ebt_str){ "", 0 });
+	native_str(block, column, s ? ebt_str_of(s) : (struct ebt_str){ "", 0 });
 }
 
 /* Two halves, each with its last byte first. */
@@ -218,8 +218,8 @@ static struct ebt_error *write_column(const struct native_block *block, size_t i
 	const struct native_data *data = &block->data[i];
 	const char *type = native_type_name(column->type);
 
-	put_string(&head, (struct ebt_str){ column->name, strlen(column->name) });
-	put_string(&head, (struct ebt_str){ type, strlen(type) });
+	put_string(&head, ebt_str_of(column->name));
+	put_string(&head, ebt_str_of(type));
 	if (column->type == NATIVE_WORD)
 		put_words(&head, data, block->rows);
 	write_text(&head, f);

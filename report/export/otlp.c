@@ -216,7 +216,7 @@ static struct ebt_error *put_process(struct otlp *o, const struct ebt_task *task
 		values[i].value_case = OTLP__ANY_VALUE__VALUE_STRING_VALUE;
 	}
 	if (o->host) {
-		text_utf8(&host, (struct ebt_str){ o->host, strlen(o->host) });
+		text_utf8(&host, ebt_str_of(o->host));
 		keys[n].key = (char *)"host.name";
 		values[n++].string_value = (char *)text_get(&host);
 	}

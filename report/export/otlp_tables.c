@@ -103,7 +103,7 @@ static struct ebt_error *text_attribute(struct otlp_tables *tables, const char *
 static struct ebt_error *cstr_attribute(struct otlp_tables *tables, const char *key, const char *s,
 					int32_t *ret)
 {
-	return text_attribute(tables, key, (struct ebt_str){ s, strlen(s) }, ret);
+	return text_attribute(tables, key, ebt_str_of(s), ret);
 }
 
 struct ebt_error *otlp_sample_attributes(struct otlp_tables *tables, const struct ebt_task *task,

@@ -34,7 +34,7 @@ static void add_word(struct text *text, struct ebt_str s, bool blanks)
 
 static void add_cstr(struct text *text, const char *s, bool blanks)
 {
-	add_word(text, (struct ebt_str){ s, strlen(s) }, blanks);
+	add_word(text, ebt_str_of(s), blanks);
 }
 
 static void add_head(struct perf_script *p, const struct export_sample *sample)

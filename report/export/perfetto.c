@@ -178,7 +178,7 @@ static struct ebt_error *put_system(struct perfetto *p)
 		err = ebt_reader_meta(trace_reader(p->e->trace), keys[i], &value);
 		if (err || !value)
 			continue;
-		text_utf8(&texts[i], (struct ebt_str){ value, strlen(value) });
+		text_utf8(&texts[i], ebt_str_of(value));
 		values[i] = (char *)text_get(&texts[i]);
 		err = text_error(&texts[i]);
 	}
@@ -216,7 +216,7 @@ static void perfetto_deinit(struct perfetto *p)
 	free(p->threads);
 	ebt_map_deinit(&p->by_process);
 	ebt_map_deinit(&p->by_task);
-	ebt_map_deinit(&p->taken);
+	export_numbers_deinit(&p->numbers);
 	perfetto_tracks_deinit(p);
 	perfetto_stacks_deinit(p);
 }

@@ -16,6 +16,7 @@
 #include "report/export/lane.h"
 #include "report/export/message.h"
 #include "report/export/proto/perfetto.pb-c.h"
+#include "report/export/threads.h"
 #include "report/procs/model_procs.h"
 
 #define PERFETTO_MOST_CPUS  1024 /* the trace processor takes no more */
@@ -90,8 +91,7 @@ struct perfetto {
 	struct perfetto_thread *threads;
 	size_t n_processes, processes_capacity, n_threads, threads_capacity;
 	struct ebt_map by_process, by_task; /* names_process_key(), task->id */
-	struct ebt_map taken;		    /* numbers of processes and threads */
-	uint32_t n_own;
+	struct export_numbers numbers;	    /* of processes and threads */
 
 	uint64_t n_tracks, interrupts, counters;
 	struct perfetto_group *groups;

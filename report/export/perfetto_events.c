@@ -7,11 +7,6 @@
 
 #define NOBODY UINT64_MAX /* key of what is no thread's */
 
-static struct ebt_str text_of(const char *s)
-{
-	return (struct ebt_str){ s, strlen(s) };
-}
-
 static void note_thread(struct perfetto *p, const char *key, const struct ebt_task *task)
 {
 	_cleanup_text_ struct text text = TEXT_INIT;
@@ -35,7 +30,7 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 	struct perfetto_place place = {
 		.kind = PERFETTO_OFF_CPU,
 		.key = off->task->id,
-		.name = text_of("off CPU"),
+		.name = ebt_str_of("off CPU"),
 	};
 	struct ebt_error *err = below_thread(p, off->task, &place);
 	uint64_t track;
@@ -44,7 +39,7 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 		  ?: perfetto_stack(p, node);
 	if (err || !track)
 		return err;
-	perfetto_begin(p, "offcpu", text_of(sched_why_name(off->why)), track);
+	perfetto_begin(p, "offcpu", ebt_str_of(sched_why_name(off->why)), track);
 	if (node) {
 		PERFETTO_SET(&p->event.message, callstack_iid, node);
 		PERFETTO_SET(&p->event.message, callstack_weight, (double)(off->end - off->start));
@@ -54,7 +49,7 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 	if (off->woken && off->waker)
 		note_thread(p, "waker", off->waker);
 	else if (off->woken)
-		perfetto_note_text(p, "waker", text_of("[interrupt]"));
+		perfetto_note_text(p, "waker", ebt_str_of("[interrupt]"));
 	if (sched_is_open(off->flags))
 		perfetto_note_true(p, "open");
 	if (off->flags & SCHED_DOUBTFUL)
@@ -79,7 +74,7 @@ static struct ebt_error *place_irq(struct perfetto *p, const struct event *event
 	if (event->track & EVENT_WORK_TRACKS)
 		return below_thread(p, event->task, place);
 	if (!p->interrupts)
-		err = perfetto_track(p, text_of("interrupts"), 0, NULL, &p->interrupts);
+		err = perfetto_track(p, ebt_str_of("interrupts"), 0, NULL, &p->interrupts);
 	place->parent = p->interrupts;
 	return err;
 }
@@ -94,7 +89,7 @@ static struct ebt_error *place_mark(struct perfetto *p, const struct event *even
 	place->key = event->task ? event->task->id : NOBODY;
 	place->first = place->parent;
 	if (!event->task)
-		place->name = text_of("marks");
+		place->name = ebt_str_of("marks");
 	return err;
 }
 
@@ -231,17 +226,17 @@ static struct ebt_error *add_counter(struct perfetto *p, const struct counter *c
 	struct ebt_error *err = NULL;
 	uint64_t parent;
 
-	text_utf8(&unit, text_of(counter->unit));
+	text_utf8(&unit, ebt_str_of(counter->unit));
 	if (counter->cumulative)
 		text_cstr(&unit, *counter->unit ? "/s" : "1/s");
 	descriptor.unit_name = (char *)text_get(&unit);
 	if (!p->counters && !counter->owner)
-		err = perfetto_track(p, text_of("counters"), 0, NULL, &p->counters);
+		err = perfetto_track(p, ebt_str_of("counters"), 0, NULL, &p->counters);
 	parent = p->counters;
 	if (counter->owner)
 		err = perfetto_process_track(p, counter->owner, &parent);
 	return err ?: text_error(&unit)
-		   ?: perfetto_track(p, text_of(counter->name), parent,
+		   ?: perfetto_track(p, ebt_str_of(counter->name), parent,
 				     &descriptor, ret);
 }
 
@@ -300,12 +295,12 @@ static struct ebt_error *take_lost(void *arg, const struct ebt_row *row)
 	const char *reason = ebt_row_value_name(row, EBT_F_lost_reason);
 	uint64_t from = ebt_lost_from(row), track;
 	struct ebt_error *err =
-		begin_lost(p, text_of(table ? table->name : "rows"), &from, row->time, &track);
+		begin_lost(p, ebt_str_of(table ? table->name : "rows"), &from, row->time, &track);
 
 	if (err || !track)
 		return err;
 	perfetto_note_i64(p, "count", (int64_t)ebt_lost_count(row));
-	perfetto_note_text(p, "reason", text_of(reason ? reason : "other"));
+	perfetto_note_text(p, "reason", ebt_str_of(reason ? reason : "other"));
 	if (ebt_lost_source(row).len)
 		perfetto_note_text(p, "source", ebt_lost_source(row));
 	if (ebt_lost_detail(row).len)
@@ -324,13 +319,13 @@ static struct ebt_error *put_gap(struct perfetto *p, const struct export_gap *ga
 
 	if (!trace_overlaps(p->e->trace, gap->from, gap->to))
 		return NULL;
-	err = begin_lost(p, text_of(table ? table->name : "rows"), &from, to, &track);
+	err = begin_lost(p, ebt_str_of(table ? table->name : "rows"), &from, to, &track);
 	if (err || !track)
 		return err;
 	if (gap->is_chunk)
 		perfetto_note_i64(p, "count", gap->rows);
-	perfetto_note_text(p, "reason", text_of("damaged file"));
-	perfetto_note_text(p, "detail", text_of(gap->what));
+	perfetto_note_text(p, "reason", ebt_str_of("damaged file"));
+	perfetto_note_text(p, "detail", ebt_str_of(gap->what));
 	return perfetto_put_span(p, from, to);
 }
 

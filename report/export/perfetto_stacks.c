@@ -77,7 +77,7 @@ static struct ebt_error *intern_text(struct perfetto *p, enum perfetto_table tab
 {
 	_cleanup_text_ struct text text = TEXT_INIT;
 
-	text_utf8(&text, (struct ebt_str){ s, strlen(s) });
+	text_utf8(&text, ebt_str_of(s));
 	return text_error(&text) ?: perfetto_intern(p, table, text_str(&text), ret);
 }
 

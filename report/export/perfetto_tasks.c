@@ -10,17 +10,10 @@
 #define KTHREADD   2
 #define USUAL_PRIO 120 /* of a thread with nice 0 */
 
-/* The number that is wanted, or where it is in use one of our own. 0 is the idle thread. */
+/* Of processes and threads; 0 is the idle thread. */
 static struct ebt_error *take_number(struct perfetto *p, uint32_t wanted, uint32_t *ret)
 {
-	uint32_t was;
-
-	*ret = wanted;
-	if (!wanted || wanted >= EXPORT_OWN_NUMBERS || ebt_map_find(&p->taken, wanted, &was)) {
-		*ret = EXPORT_OWN_NUMBERS + p->n_own++;
-		return NULL;
-	}
-	return ebt_map_add(&p->taken, wanted, 0, &was);
+	return export_number(&p->numbers, 0, wanted ? wanted : EXPORT_OWN_NUMBERS, ret);
 }
 
 /* One that has not the number that it had says which that was. */

@@ -122,8 +122,7 @@ void perfetto_begin(struct perfetto *p, const char *category, struct ebt_str nam
 	text_clear(&event->name);
 	text_utf8(&event->name, name);
 	event->err = text_error(&event->name);
-	intern(p, PERFETTO_CATEGORIES, (struct ebt_str){ category, strlen(category) },
-	       &event->category);
+	intern(p, PERFETTO_CATEGORIES, ebt_str_of(category), &event->category);
 	message->category_iids = &event->category;
 	message->n_category_iids = 1;
 	if (event->name.len < LONG_NAME && p->texts.n < MOST_TEXTS) {
@@ -142,7 +141,7 @@ static Perfetto__DebugAnnotation *add_note(struct perfetto *p, const char *key)
 	Perfetto__DebugAnnotation *note = &p->event.notes[i];
 
 	perfetto__debug_annotation__init(note);
-	intern(p, PERFETTO_NOTE_NAMES, (struct ebt_str){ key, strlen(key) }, &note->name_iid);
+	intern(p, PERFETTO_NOTE_NAMES, ebt_str_of(key), &note->name_iid);
 	note->has_name_iid = true;
 	p->event.note[i] = note;
 	return note;

@@ -35,7 +35,7 @@ struct ebt_error *profile_text(struct profile *profile, struct ebt_str s, uint32
 
 struct ebt_error *profile_cstr(struct profile *profile, const char *s, uint32_t *ret)
 {
-	return profile_text(profile, (struct ebt_str){ s, strlen(s) }, ret);
+	return profile_text(profile, ebt_str_of(s), ret);
 }
 
 const char *profile_get_text(struct profile *profile, uint32_t number)

@@ -121,13 +121,16 @@ static size_t fit(const char *s, size_t len, size_t most)
 	return most;
 }
 
-/* Into a place that is zero and keeps one NUL. */
-static void fill(struct syscap *s, char *place, size_t size, struct ebt_str value)
+/* Into a place that is zero and keeps one NUL. False: it was cut. */
+static bool fill(struct syscap *s, char *place, size_t size, struct ebt_str value)
 {
+	size_t len;
+
 	text_clear(&s->text);
 	text_utf8(&s->text, value);
-	if (s->text.len)
-		memcpy(place, s->text.data, fit(s->text.data, s->text.len, size - 1));
+	len = fit(text_get(&s->text), s->text.len, size - 1);
+	memcpy(place, text_get(&s->text), len);
+	return len == s->text.len;
 }
 
 /* A text at the end of a frame. */
@@ -139,6 +142,7 @@ static void put_with_text(struct syscap *s, enum frame_type type, struct syscap_
 	text_clear(&s->text);
 	text_utf8(&s->text, value);
 	len = fit(text_get(&s->text), s->text.len, SYSCAP_MOST_TEXT);
+	s->cut += len < s->text.len;
 	s->text.len = len;
 	text_addc(&s->text, '\0');
 	if (!s->text.failed)
@@ -208,7 +212,7 @@ void syscap_put_log(struct syscap *s, struct syscap_when when, uint16_t severity
 {
 	struct log log = { .severity = severity };
 
-	fill(s, log.domain, sizeof(log.domain), domain);
+	s->cut += !fill(s, log.domain, sizeof(log.domain), domain);
 	put_with_text(s, LOG, when, &log, sizeof(log), message);
 }
 
@@ -221,10 +225,11 @@ void syscap_put_counter(struct syscap *s, struct syscap_when when, uint32_t id,
 		.n = 1,
 		.id_and_type = little ? id | COUNTER_DOUBLE << 24 : id << 8 | COUNTER_DOUBLE,
 	};
+	bool whole;
 
-	fill(s, define.category, sizeof(define.category), category);
-	fill(s, define.name, sizeof(define.name), name);
-	fill(s, define.description, sizeof(define.description), description);
+	s->cut += !fill(s, define.category, sizeof(define.category), category);
+	whole = fill(s, define.name, sizeof(define.name), name);
+	s->cut += !fill(s, define.description, sizeof(define.description), description) && !whole;
 	put(s, COUNTER_DEFINE, when, &define, sizeof(define), NULL, 0);
 }
 

@@ -28,6 +28,7 @@
 struct syscap {
 	FILE *f;
 	struct text text; /* of the frame at hand */
+	uint64_t cut;	  /* texts that were; not groups and names of marks */
 };
 
 struct syscap_when {
@@ -41,19 +42,19 @@ void syscap_deinit(struct syscap *s);
 /* Before all else. realtime: when it was recorded, ns since 1970. */
 void syscap_put_head(struct syscap *s, uint64_t realtime, uint64_t from, uint64_t to);
 
-/* addresses: the innermost first. */
+/* addresses: the innermost first; SYSCAP_MOST_ADDRESSES at the most. */
 void syscap_put_sample(struct syscap *s, struct syscap_when when, uint32_t tid,
 		       const uint64_t *addresses, size_t n);
 void syscap_put_process(struct syscap *s, struct syscap_when when, struct ebt_str cmdline);
 void syscap_put_exit(struct syscap *s, struct syscap_when when);
-/* before: samples that have the address. */
+/* Before the samples that have the address. */
 void syscap_put_function(struct syscap *s, uint64_t address, struct ebt_str name);
 void syscap_put_mark(struct syscap *s, struct syscap_when when, uint64_t duration,
 		     struct ebt_str group, struct ebt_str name, struct ebt_str message);
 /* severity: a GLogLevelFlags. */
 void syscap_put_log(struct syscap *s, struct syscap_when when, uint16_t severity,
 		    struct ebt_str domain, struct ebt_str message);
-/* id: 1 to 2^24 - 1. */
+/* id: 1 to 2^24 - 1. A description that has a long name in it makes up for that. */
 void syscap_put_counter(struct syscap *s, struct syscap_when when, uint32_t id,
 			struct ebt_str category, struct ebt_str name, struct ebt_str description);
 void syscap_put_value(struct syscap *s, struct syscap_when when, uint32_t id, double value);

@@ -13,6 +13,7 @@
 #include "report/base/text.h"
 #include "report/export/export.h"
 #include "report/export/syscap.h"
+#include "report/export/threads.h"
 #include "report/procs/model_procs.h"
 
 #define MOST_COUNTERS ((1u << 24) - 1)
@@ -22,23 +23,17 @@ struct sysprof {
 	struct export *e;
 	struct syscap file;
 	struct procs *procs;
-	struct ebt_map by_process, taken; /* numbers of processes */
-	uint32_t n_own;
+	struct ebt_map by_process; /* to its number */
+	struct export_numbers numbers;
 	bool idle;   /* is told of */
-	bool *named; /* funcs of the tree that are in the file, and the frame of samples without any
-		      */
+	bool *named; /* functions that are in the file, by the number of name_function() */
 	size_t n_named;
 	uint64_t *stack;
 	size_t stack_capacity;
 	uint32_t n_counters;
 	struct text message, name;
-	uint64_t without_stack, cut_stacks, cut_texts, counters_left_out;
+	uint64_t without_stack, cut_stacks, counters_left_out;
 };
-
-static struct ebt_str str_of(const char *s)
-{
-	return (struct ebt_str){ s, strlen(s) };
-}
 
 static struct ebt_error *state_of(const struct sysprof *s)
 {
@@ -83,10 +78,9 @@ static struct ebt_error *add_process(struct sysprof *s, const struct ebt_task *t
 	struct ebt_error *err;
 	uint32_t was;
 
-	*ret = wanted && wanted < EXPORT_OWN_NUMBERS && !ebt_map_find(&s->taken, wanted, &was)
-		       ? wanted
-		       : EXPORT_OWN_NUMBERS + s->n_own++;
-	err = ebt_map_add(&s->by_process, key, *ret, &was) ?: ebt_map_add(&s->taken, *ret, 0, &was);
+	/* 0 is the idle thread. */
+	err = export_number(&s->numbers, 0, wanted ? wanted : EXPORT_OWN_NUMBERS, ret)
+		      ?: ebt_map_add(&s->by_process, key, *ret, &was);
 	if (err)
 		return err;
 	when.pid = (int32_t)*ret;
@@ -143,7 +137,7 @@ static struct ebt_error *name_function(struct sysprof *s, uint32_t number, uint6
 		return err;
 	s->named[number] = true;
 	syscap_put_function(&s->file, *ret,
-			    str_of(number ? funcs[number - 1].name : CALLTREE_NO_FRAMES));
+			    ebt_str_of(number ? funcs[number - 1].name : CALLTREE_NO_FRAMES));
 	return state_of(s);
 }
 
@@ -184,7 +178,7 @@ static struct ebt_error *take_sample(void *arg, const struct export_sample *samp
 		s->idle = true;
 		syscap_put_process(&s->file,
 				   (struct syscap_when){ trace_from_ns(s->e->trace), NO_NUMBER, 0 },
-				   str_of("idle"));
+				   ebt_str_of("idle"));
 	}
 	err = err ?: make_stack(s, sample->node, &n);
 	if (err)
@@ -223,7 +217,6 @@ static struct ebt_error *put_mark(struct sysprof *s, struct syscap_when when, ui
 		text_cstr(&s->message, ": ");
 		text_add(&s->message, name.data, name.len);
 	}
-	s->cut_texts += s->message.len > SYSCAP_MOST_TEXT;
 	syscap_put_mark(&s->file, when, duration, group, name, text_str(&s->message));
 	return state_of(s);
 }
@@ -251,8 +244,8 @@ static struct ebt_error *take_off(void *arg, const struct sched_off *off, uint32
 		add_part(s, "open");
 	if (off->flags & SCHED_DOUBTFUL)
 		add_part(s, "doubtful");
-	return put_mark(s, when, off->end - off->start, str_of("off CPU"),
-			str_of(sched_why_name(off->why)));
+	return put_mark(s, when, off->end - off->start, ebt_str_of("off CPU"),
+			ebt_str_of(sched_why_name(off->why)));
 }
 
 /* As GLib tells the journal, and backwards. */
@@ -271,7 +264,6 @@ static struct ebt_error *take_line(struct sysprof *s, const struct event *event)
 
 	if (err)
 		return err;
-	s->cut_texts += event->detail.len > SYSCAP_MOST_TEXT;
 	syscap_put_log(&s->file, when, severity_of(event->value), event->track_name, event->detail);
 	return state_of(s);
 }
@@ -285,7 +277,7 @@ static struct ebt_str group_of(struct sysprof *s, const struct event *event)
 	if (kind == EVENT_MARK)
 		return event->track_name;
 	if (kind != EVENT_BLOCK && kind != EVENT_DBUS)
-		return str_of(event_kinds[kind].name);
+		return ebt_str_of(event_kinds[kind].name);
 	text_clear(&s->name);
 	text_printf(&s->name, "%s ", event_kinds[kind].name);
 	text_add(&s->name, event->track_name.data, event->track_name.len);
@@ -342,12 +334,10 @@ static struct ebt_error *take_event(void *arg, const struct event *event)
 static struct ebt_str name_of(const struct counter *counter)
 {
 	const size_t len = strlen(counter->category);
+	const bool begins = len && strncmp(counter->name, counter->category, len) == 0 &&
+			    counter->name[len] == '.' && counter->name[len + 1];
 
-	return str_of(counter->name + (len && !strncmp(counter->name, counter->category, len) &&
-						       counter->name[len] == '.' &&
-						       counter->name[len + 1]
-					       ? len + 1
-					       : 0));
+	return ebt_str_of(counter->name + (begins ? len + 1 : 0));
 }
 
 /* A value is drawn up to the next: a speed stands where it began. */
@@ -367,10 +357,10 @@ static struct ebt_error *put_counter(void *arg, const struct counter *counter)
 	}
 	s->n_counters++;
 	text_clear(&s->message);
-	text_cstr(&s->message, name.len < SYSCAP_CATEGORY ? counter->doc : name.data);
 	if (*counter->unit)
-		text_printf(&s->message, ", %s%s", counter->unit, counter->cumulative ? "/s" : "");
-	syscap_put_counter(&s->file, when, s->n_counters, str_of(counter->category), name,
+		text_printf(&s->message, "%s%s, ", counter->unit, counter->cumulative ? "/s" : "");
+	text_cstr(&s->message, name.len < SYSCAP_CATEGORY ? counter->doc : name.data);
+	syscap_put_counter(&s->file, when, s->n_counters, ebt_str_of(counter->category), name,
 			   text_str(&s->message));
 	for (size_t i = counter->cumulative; i < counter->n_points; i++) {
 		const struct out_point *point = &counter->points[i];
@@ -407,7 +397,7 @@ static void sysprof_deinit(struct sysprof *s)
 	syscap_deinit(&s->file);
 	procs_destroy(s->procs);
 	ebt_map_deinit(&s->by_process);
-	ebt_map_deinit(&s->taken);
+	export_numbers_deinit(&s->numbers);
 	text_deinit(&s->message);
 	text_deinit(&s->name);
 	free(s->named);
@@ -423,8 +413,8 @@ struct ebt_error *export_sysprof(struct export *e)
 
 	export_holds(e, held);
 	export_leave_out(e, "stacks of time off CPU", s.without_stack);
-	export_leave_out(e, "outer frames of stacks with more than 8,000", s.cut_stacks);
-	export_leave_out(e, "ends of texts of more than 60,000 bytes", s.cut_texts);
+	export_leave_out(e, "ends of stacks of more than 8,000 frames", s.cut_stacks);
+	export_leave_out(e, "ends of texts that are too long", s.file.cut);
 	export_leave_out(e, "counters beyond 16,777,215", s.counters_left_out);
 	return err;
 }

@@ -61,7 +61,7 @@ struct ebt_error *block_names_of(struct block_names *names, uint32_t major, uint
 	*device = (struct block_device){ .major = major, .minor = minor, .disk = *ret };
 	snprintf(unknown, sizeof(unknown),
 		 major || minor ? "unknown %" PRIu32 ":%" PRIu32 : "no device", major, minor);
-	return set_string(&device->name, (struct ebt_str){ unknown, strlen(unknown) });
+	return set_string(&device->name, ebt_str_of(unknown));
 }
 
 /* The last row of a device counts: it says most, as a loop device's does once it has a file. */

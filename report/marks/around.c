@@ -104,7 +104,7 @@ static void put_head(const struct around_view *v)
 	}
 	text_printf(&line, "%" PRIu64 " %s '", sum->marks,
 		    text_plural(sum->marks, "mark", "marks"));
-	text_terminal(&line, (struct ebt_str){ name, strlen(name) });
+	text_terminal(&line, ebt_str_of(name));
 	text_cstr(&line, "', together ");
 	text_duration(&line, sum->sum_ns);
 	text_cstr(&line, ", mean ");

@@ -62,7 +62,7 @@ void counter_value(struct text *text, const struct counter *counter, double valu
 		text_printf(text, size >= 1000 && size < 1e15 ? "%.0f" : "%.4g", value);
 		if (*unit && strcmp(unit, "%"))
 			text_addc(text, ' ');
-		text_terminal(text, (struct ebt_str){ unit, strlen(unit) });
+		text_terminal(text, ebt_str_of(unit));
 	}
 	if (rate)
 		text_cstr(text, "/s");
@@ -162,7 +162,7 @@ static void put_name(const struct plot *p, const char *name)
 	_cleanup_text_ struct text text = TEXT_INIT;
 	size_t fits;
 
-	text_terminal(&text, (struct ebt_str){ name, strlen(name) });
+	text_terminal(&text, ebt_str_of(name));
 	fits = text_fit(text_get(&text), text.len, p->name_columns);
 	out_printf(p->out, "%.*s%*s", (int)fits, text_get(&text),
 		   (int)(p->name_columns - text_columns(text_get(&text), fits)) + 2, "");

@@ -264,11 +264,9 @@ static struct ebt_error *hit_name(struct store *s, const struct probe *probe, ui
 	char text[16];
 
 	if (probe)
-		return name_of(s, (struct ebt_str){ probe->group, strlen(probe->group) },
-			       (struct ebt_str){ probe->name, strlen(probe->name) }, ret);
+		return name_of(s, ebt_str_of(probe->group), ebt_str_of(probe->name), ret);
 	snprintf(text, sizeof(text), "%" PRIu32, number);
-	return name_of(s, (struct ebt_str){ "probe", 5 }, (struct ebt_str){ text, strlen(text) },
-		       ret);
+	return name_of(s, (struct ebt_str){ "probe", 5 }, ebt_str_of(text), ret);
 }
 
 static struct ebt_error *take_hit(struct store *s, const struct ebt_row *row)

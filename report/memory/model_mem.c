@@ -96,7 +96,7 @@ static struct ebt_error *cache_of_row(struct mem_reading *r, const struct ebt_ro
 			snprintf(made, sizeof(made), "kmalloc-large");
 		else
 			snprintf(made, sizeof(made), "kmalloc-%u", (unsigned int)bytes);
-		name = (struct ebt_str){ made, strlen(made) };
+		name = ebt_str_of(made);
 	}
 	return cache_of(r, name, ret);
 }

@@ -143,7 +143,7 @@ static struct ebt_error *put_sources(struct page *page)
 static void add_option(struct text *text, const char *option, const char *value)
 {
 	text_printf(text, "%s--%s ", text->len ? " " : "", option);
-	text_shell(text, (struct ebt_str){ value, strlen(value) });
+	text_shell(text, ebt_str_of(value));
 }
 
 static void add_numbers(struct text *text, const char *option, const struct option_u32s *list)

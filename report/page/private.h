@@ -18,7 +18,7 @@ static inline uint64_t page_clamp(uint64_t value)
 
 static inline struct ebt_error *page_cstr(struct page *page, const char *s, uint64_t *ret)
 {
-	return page_string(page, (struct ebt_str){ s, strlen(s) }, ret);
+	return page_string(page, ebt_str_of(s), ret);
 }
 
 /* Members of `summarised`. */

@@ -64,7 +64,7 @@ struct ebt_error *wall_write_folded(FILE *f, const struct wall *wall, uint32_t t
 	struct wall_folding folded = { f, wall };
 
 	/* Of a thread alone, no frame of its own is there for time without a stack. */
-	put_stack(&folded, top, (struct ebt_str){ CALLTREE_NO_FRAMES, strlen(CALLTREE_NO_FRAMES) });
+	put_stack(&folded, top, ebt_str_of(CALLTREE_NO_FRAMES));
 	return stack_folded(wall_tree(wall), top, put_stack, &folded);
 }
 

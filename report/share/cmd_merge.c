@@ -120,7 +120,7 @@ static struct ebt_error *check_recording(const struct inputs *inputs, size_t i)
 /* What scrubbing put in its place is the same in every copy. */
 static bool is_boot_id(const char *boot)
 {
-	return boot && !scrub_is_alias((struct ebt_str){ boot, strlen(boot) });
+	return boot && !scrub_is_alias(ebt_str_of(boot));
 }
 
 /* Of one boot of one kernel, and seen from one pid namespace: numbers of processes and addresses

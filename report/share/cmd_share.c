@@ -137,7 +137,7 @@ static void add_examples(struct text *line, const struct readable_count *count)
 
 	for (size_t i = 0; i < count->n_examples; i++, at += strlen(at) + 1) {
 		text_cstr(line, i ? ", " : " (");
-		text_terminal(line, (struct ebt_str){ at, strlen(at) });
+		text_terminal(line, ebt_str_of(at));
 	}
 	if (count->n_examples)
 		text_cstr(line, count->readable > count->n_examples ? ", …)" : ")");
@@ -159,7 +159,7 @@ static struct ebt_error *put_head(const struct share *share)
 	uint64_t named = share->after.named, places = named + share->unnamed;
 	_cleanup_text_ struct text line = TEXT_INIT;
 
-	text_terminal(&line, (struct ebt_str){ output, strlen(output) });
+	text_terminal(&line, ebt_str_of(output));
 	text_cstr(&line, ": ");
 	text_bytes(&line, share->size);
 	text_cstr(&line, ", was ");
@@ -223,7 +223,7 @@ static struct ebt_error *put_next(const struct share *share)
 	const char *output = share->report->options->output;
 	_cleanup_text_ struct text line = TEXT_INIT, file = TEXT_INIT;
 
-	text_shell(&file, (struct ebt_str){ output, strlen(output) });
+	text_shell(&file, ebt_str_of(output));
 	text_printf(&line, "ebreport %s reads it; ebreport dump %s has every word of it",
 		    text_get(&file), text_get(&file));
 	return text_error(&file) ?: put_line(share, "look", &line, "");

@@ -21,12 +21,12 @@ void out_stack_frames(struct out *out, const struct calltree *tree, uint32_t nod
 		const char *name = funcs[nodes[at].func].name, *file = nodes[at].file;
 
 		text_clear(&line);
-		text_terminal(&line, (struct ebt_str){ name, strlen(name) });
+		text_terminal(&line, ebt_str_of(name));
 		if (nodes[at].inlined)
 			text_cstr(&line, " (inlined)");
 		if (file) {
 			text_cstr(&line, " ");
-			text_terminal(&line, (struct ebt_str){ file, strlen(file) });
+			text_terminal(&line, ebt_str_of(file));
 			text_printf(&line, ":%" PRIu32, nodes[at].line_first);
 		}
 		out_fill(out, "    ", 8, text_get(&line));
@@ -51,7 +51,7 @@ void stack_folded_name(struct text *text, const char *name)
 {
 	size_t begin = text->len;
 
-	text_terminal(text, (struct ebt_str){ name, strlen(name) });
+	text_terminal(text, ebt_str_of(name));
 	for (size_t i = begin; i < text->len; i++) {
 		if (text->data[i] == ';')
 			text->data[i] = ':';

@@ -429,7 +429,7 @@ static void write_begin(struct picture *p)
 		p->top += ROW * (category_rows(p->n_categories) - 1);
 	p->height = p->top + ROW * p->rows + 2 * ROW;
 	text_clear(&p->text);
-	text_xml(&p->text, (struct ebt_str){ unit, strlen(unit) });
+	text_xml(&p->text, ebt_str_of(unit));
 	fprintf(p->f,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\" "
@@ -438,7 +438,7 @@ static void write_begin(struct picture *p)
 		WIDTH, p->height, WIDTH, p->height, p->nodes[0].total, p->rows, p->top, WIDTH,
 		flame->icicle, text_get(&p->text));
 	text_clear(&p->text);
-	text_xml(&p->text, (struct ebt_str){ flame->title, strlen(flame->title) });
+	text_xml(&p->text, ebt_str_of(flame->title));
 	fprintf(p->f, "<title>%s</title>\n<style>\n%s</style>\n", text_get(&p->text), style);
 	if (flame->by_category)
 		category_style(p->f, flame->categories);

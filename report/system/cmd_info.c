@@ -36,7 +36,7 @@ __attribute__((format(printf, 3, 4))) static void put(struct info_view *v, const
 		s = NULL;
 	va_end(args);
 	if (s)
-		text_terminal(&safe, (struct ebt_str){ s, strlen(s) });
+		text_terminal(&safe, ebt_str_of(s));
 	free(s);
 	snprintf(head, sizeof(head), "%-12s", label);
 	out_fill(v->out, head, 12, text_get(&safe));

@@ -114,7 +114,7 @@ static void put_remedy(const struct modules_view *v)
 
 	if (!v->packages.len && !v->n_servers)
 		return;
-	text_terminal(&file, (struct ebt_str){ path, strlen(path) });
+	text_terminal(&file, ebt_str_of(path));
 	out_printf(out, "\nTo get what is missing:\n%s", text_get(&v->packages));
 	if (v->n_servers)
 		out_printf(out, "  ebreport modules --debuginfod=%s %s\n    (%zu file%s)\n",

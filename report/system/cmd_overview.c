@@ -83,7 +83,7 @@ static struct ebt_error *put_target(const struct overview_view *v)
 	if (!behind && kind && !strcmp(kind, "all"))
 		text_cstr(&line, "the whole system: ");
 	command = behind ? behind + 4 : command;
-	text_terminal(&line, (struct ebt_str){ command, strlen(command) });
+	text_terminal(&line, ebt_str_of(command));
 	put_line(v, &line);
 	return text_error(&line);
 }
@@ -121,7 +121,7 @@ static struct ebt_error *put_machine(const struct overview_view *v)
 		if (!value || !*value)
 			continue;
 		text_cstr(&line, parts[i].before);
-		text_terminal(&line, (struct ebt_str){ value, strlen(value) });
+		text_terminal(&line, ebt_str_of(value));
 		text_cstr(&line, parts[i].behind);
 	}
 	add_date(&line, ebt_reader_info(trace_reader(v->trace))->start_realtime_ns);
@@ -148,7 +148,7 @@ static struct ebt_error *put_processes(const struct overview_view *v)
 		text_printf(&line, ", %.2f CPUs busy", (double)run_ns / (double)o->ns);
 	if (status) {
 		text_cstr(&line, "; exit status ");
-		text_terminal(&line, (struct ebt_str){ status, strlen(status) });
+		text_terminal(&line, ebt_str_of(status));
 	}
 	put_line(v, &line);
 	return text_error(&line);

@@ -407,7 +407,7 @@ static const char *last_part(const char *path)
 
 static void add_cstr(struct text *text, const char *s)
 {
-	text_terminal(text, (struct ebt_str){ s, strlen(s) });
+	text_terminal(text, ebt_str_of(s));
 }
 
 static void print_frames(const struct thread_view *v, const struct thread_seen *seen)

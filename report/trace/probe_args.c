@@ -322,11 +322,6 @@ static uint32_t kind_of(enum sym_value value)
 	return EBT_V_probe_arg_kind_hex;
 }
 
-static struct ebt_str str_of(const char *s)
-{
-	return (struct ebt_str){ s, strlen(s) };
-}
-
 /* What the user named or formatted stays as it is. */
 static struct ebt_error *name_arg(struct probe_args *probes, struct probe_arg *arg,
 				  const struct sym_parameter *parameter)
@@ -334,9 +329,9 @@ static struct ebt_error *name_arg(struct probe_args *probes, struct probe_arg *a
 	struct ebt_error *err = NULL;
 
 	if (!*arg->name)
-		err = keep_field(probes, str_of(parameter->name), &arg->name);
+		err = keep_field(probes, ebt_str_of(parameter->name), &arg->name);
 	if (!err && !*arg->type)
-		err = keep_field(probes, str_of(parameter->type), &arg->type);
+		err = keep_field(probes, ebt_str_of(parameter->type), &arg->type);
 	if (arg->kind == EBT_V_probe_arg_kind_register) {
 		arg->kind = kind_of(parameter->value);
 		arg->size = parameter->size;

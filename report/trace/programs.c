@@ -154,7 +154,7 @@ struct ebt_str programs_name(const struct programs *programs, const struct ebt_t
 
 	if (!program || !program->name)
 		return names_process(programs->names, task);
-	return (struct ebt_str){ program->name, strlen(program->name) };
+	return ebt_str_of(program->name);
 }
 
 bool programs_is_kernel(const struct programs *programs, const struct ebt_task *task)

@@ -405,7 +405,7 @@ static void put_weights(const struct callgraph *c, const struct tree_feed *feed)
 		json_put(json, "unit", cstr, feed->unit);
 		return;
 	}
-	text_terminal(&line, (struct ebt_str){ feed->table, strlen(feed->table) });
+	text_terminal(&line, ebt_str_of(feed->table));
 	text_cstr(&line, ": ");
 	text_amount(&line, c->all, feed->unit);
 	text_printf(&line, " in %" PRIu64 " %s", feed->stacks,

@@ -29,7 +29,7 @@ static struct ebt_error *put_stacks(FILE *f, const struct calltree *tree)
 	struct folding folded = { f, calltree_nodes(tree, &n) };
 
 	/* Without a stack, or with none of its frames left, and no first frame to stand for it. */
-	put_stack(&folded, 0, (struct ebt_str){ CALLTREE_NO_FRAMES, strlen(CALLTREE_NO_FRAMES) });
+	put_stack(&folded, 0, ebt_str_of(CALLTREE_NO_FRAMES));
 	return stack_folded(tree, 0, put_stack, &folded);
 }
 

@@ -83,11 +83,6 @@ static bool is_worth(const struct candidate_search *c, uint64_t ns)
 	return ns > (c->why->path.to - c->why->path.from) / LEAST_SHARE;
 }
 
-static struct ebt_str str_of(const char *text)
-{
-	return (struct ebt_str){ text, strlen(text) };
-}
-
 /* One of that name is there once. *ret: it is new. */
 static struct ebt_error *add_candidate(struct candidate_search *c, enum why_change_of of,
 				       struct ebt_str name, uint64_t ns, bool *ret)
@@ -96,7 +91,7 @@ static struct ebt_error *add_candidate(struct candidate_search *c, enum why_chan
 
 	*ret = false;
 	for (size_t i = 0; i < c->n; i++) {
-		if (c->ret[i].of == of && ebt_str_equal(str_of(c->ret[i].name), name))
+		if (c->ret[i].of == of && ebt_str_equal(ebt_str_of(c->ret[i].name), name))
 			return NULL;
 	}
 	copy = strndup(name.data, name.len);
@@ -113,7 +108,7 @@ static struct ebt_str program_of(const struct candidate_search *c, uint32_t task
 {
 	const struct ebt_task *of = why_task(c->why, task);
 
-	return of ? names_process(c->names, of) : str_of("");
+	return of ? names_process(c->names, of) : ebt_str_of("");
 }
 
 /* Threads of one program have one share, by the first of them. */
@@ -244,8 +239,8 @@ static struct ebt_error *choose_functions(struct candidate_search *c,
 		    share->ns > last - last / 200)
 			continue;
 		last = share->ns;
-		err = add_candidate(c, WHY_OF_FUNCTION, str_of(f->funcs[share->id].name), share->ns,
-				    &added);
+		err = add_candidate(c, WHY_OF_FUNCTION, ebt_str_of(f->funcs[share->id].name),
+				    share->ns, &added);
 		n += added;
 	}
 	return err;
@@ -293,7 +288,8 @@ static struct ebt_error *add_kinds(struct candidate_search *c, const struct path
 
 		if (is_worth(c, share->ns))
 			err = add_candidate(c, WHY_OF_WAIT,
-					    str_of(wait_reason_name((enum wait_reason)share->id)),
+					    ebt_str_of(
+						    wait_reason_name((enum wait_reason)share->id)),
 					    share->ns, &added);
 	}
 	return err;

@@ -40,7 +40,7 @@ static void say_head(struct out *out, const char *name, const struct why_request
 {
 	_cleanup_text_ struct text line = TEXT_INIT;
 
-	text_terminal(&line, (struct ebt_str){ name, strlen(name) });
+	text_terminal(&line, ebt_str_of(name));
 	text_printf(&line, ": %" PRIu64 " spans; half took up to ", requests->n);
 	text_duration(&line, requests->p50_ns);
 	text_cstr(&line, ", 90 % up to ");

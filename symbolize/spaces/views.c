@@ -349,8 +349,8 @@ void views_destroy(struct views *views)
 size_t views_of(const struct views *views, const char *path, const struct sym_build_id *id,
 		const struct view **ret)
 {
-	uint64_t hash = hash_file((struct ebt_str){ path, strlen(path) },
-				  (struct ebt_str){ (const char *)id->bytes, id->len });
+	uint64_t hash =
+		hash_file(ebt_str_of(path), (struct ebt_str){ (const char *)id->bytes, id->len });
 	size_t at = 0, n = 0;
 	uint32_t i;
 
