@@ -14,7 +14,7 @@
 
 #define BLOCK_ROWS  65536
 #define BLOCK_BYTES (32u << 20) /* a block does not grow beyond, whatever strings it has */
-#define MOST_NODES  (1u << 18)	/* of the tree of stacks, which then begins anew */
+#define MOST_NODES  (1u << 17)	/* of the tree of stacks, which then begins anew */
 #define PART_BYTES  (4u << 20)	/* of a minute of `offcpu` */
 #define DAY_NS	    UINT64_C(86400000000000)
 #define MINUTE_NS   UINT64_C(60000000000)
@@ -172,10 +172,10 @@ static bool has(const struct ebt_row *row, int field)
 }
 
 /* Hashes of stacks are the same in each tree. */
-static struct ebt_error *renew_tree(struct clickhouse *c)
+static struct ebt_error *renew_tree(struct clickhouse *c, uint32_t most)
 {
 	bool renewed;
-	struct ebt_error *err = export_renew_tree(c->e, MOST_NODES, &renewed);
+	struct ebt_error *err = export_renew_tree(c->e, most, &renewed);
 
 	if (renewed)
 		clickhouse_stacks_forget(c->stacks);
@@ -198,7 +198,7 @@ static struct ebt_error *put_stack(struct clickhouse *c, struct native_block *bl
 	uint64_t hash = 0;
 
 	if (stack.kernel || stack.user)
-		err = renew_tree(c)
+		err = renew_tree(c, MOST_NODES)
 			      ?: calltree_place(c->e->tree, &stack, &node)
 			      ?: clickhouse_stack(c->stacks, c->e->tree, node, &hash);
 	native_u64(block, column, hash);
@@ -390,7 +390,8 @@ static struct ebt_error *put_offcpu(struct clickhouse *c)
 
 	if (!ebt_reader_has_rows(trace_reader(c->e->trace), EBT_T_sched_switch))
 		return NULL;
-	return renew_tree(c) ?: begin_made(c, MADE_OFFCPU) ?: export_intervals(c->e, &intervals) ?: end_made(c);
+	/* The tree grows here until the end. */
+	return renew_tree(c, 0) ?: begin_made(c, MADE_OFFCPU) ?: export_intervals(c->e, &intervals) ?: end_made(c);
 }
 
 /* --- the machine and the trace --- */
