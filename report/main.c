@@ -428,6 +428,20 @@ static bool opens_itself(const struct options *options)
 	       (command->opens_with && options_flag(options, command->opens_with));
 }
 
+/* On a trace that is made of FILE. */
+static struct ebt_error *run_made(const struct options *options)
+{
+	_cleanup_(trace_closep) struct trace *trace = NULL;
+	_cleanup_close_ int fd = -1;
+	struct options made = *options;
+	char path[32];
+	struct ebt_error *err = options->command->make(options, &fd);
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	made.file = path;
+	return err ?: trace_open(&made, &trace) ?: run_trace(&made, trace);
+}
+
 /* The exit status. */
 static int run(const struct options *options)
 {
@@ -435,7 +449,7 @@ static int run(const struct options *options)
 	struct ebt_error *err = check_terminal(options);
 
 	if (!err && opens_itself(options)) {
-		err = run_alone(options);
+		err = options->command->make ? run_made(options) : run_alone(options);
 		return err ? fail(err) : 0;
 	}
 	err = err ?: trace_open(options, &trace);

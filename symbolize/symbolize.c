@@ -25,7 +25,7 @@
 #include "symbolize/spaces/addrspace.h"
 #include "symbolize/variable.h"
 
-/* Addresses that are remembered (80 bytes each). With more, all are forgotten: the frames are
+/* Addresses that are remembered (88 bytes each). With more, all are forgotten: the frames are
  * still known by their place in the file. */
 #define MAX_RESOLVED (1u << 17)
 
@@ -52,7 +52,8 @@ struct place {
 };
 
 struct sym {
-	bool disabled;
+	bool disabled; /* no file is opened that the trace does not have */
+	bool nameless; /* nor does the trace name anything but functions of interpreters */
 	struct addrspace *space;
 	struct kernel *kernel;
 	struct jit *jit;
@@ -131,6 +132,7 @@ struct ebt_error *sym_create(struct ebt_reader *reader, const struct sym_options
 	if (!sym)
 		return &ebt_enomem;
 	sym->disabled = options->disabled;
+	sym->nameless = options->disabled && !options->own_names;
 	sym->no_inline = options->no_inline;
 	sym->bundle_read = options->no_bundle;
 	funcs_init(&sym->funcs);
@@ -305,7 +307,7 @@ static struct ebt_error *keep_frames(struct sym *sym, const struct sym_frame *fr
 	if (err)
 		return err;
 	memcpy(memory, frames, n * sizeof(*frames));
-	*ret = (struct sym_frames){ memory, n, 0 };
+	*ret = (struct sym_frames){ .frames = memory, .n = n };
 	return NULL;
 }
 
@@ -335,7 +337,7 @@ static struct ebt_error *look_into_bundle(struct sym *sym, const struct place *p
 	struct ebt_error *err;
 	size_t n;
 
-	if (sym->disabled)
+	if (sym->nameless)
 		return NULL;
 	if (!sym->bundle_read) {
 		err = bundle_create(sym->objects.reader, &sym->funcs, &sym->bundle);
@@ -388,18 +390,20 @@ static struct ebt_error *name_by_files(struct sym *sym, const struct module_addr
 	bool caller = place->caller;
 	struct object *object;
 	struct ebt_error *err;
+	bool closed;
 	size_t n = 0;
 
 	err = objects_get(&sym->objects, place->object, &object);
 	if (err)
 		return err;
-	if (!sym->disabled)
+	closed = sym->disabled && (sym->nameless || !object->embedded);
+	if (!closed)
 		err = objects_open(&sym->objects, place->object);
 	if (err)
 		return err;
 	/* A call can be the last instruction of a function: the next byte is another's. */
 	inside.offset -= caller;
-	if (!sym->disabled && module_address(object->module, &inside, &address)) {
+	if (!closed && module_address(object->module, &inside, &address)) {
 		shown = address + caller;
 		err = module_find(object->module, address, found, &n);
 		if (err)
@@ -416,7 +420,7 @@ static struct ebt_error *name_by_files(struct sym *sym, const struct module_addr
 	if (err)
 		return err;
 	if (!n) {
-		enum sym_reason reason = sym->disabled ? SYM_DISABLED
+		enum sym_reason reason = closed ? SYM_DISABLED
 					 : !hit->there && object->module->reason
 						 ? object->module->reason
 						 : module_missing(object->module);
@@ -472,6 +476,7 @@ static struct ebt_error *find_place(struct sym *sym, uint32_t object,
 	if (err)
 		return err;
 	place->frames.address = place->address;
+	place->frames.offset = place->offset;
 	err = ebt_map_insert(&sym->by_place, hash, sym->n_places);
 	if (err)
 		return err;
@@ -500,7 +505,7 @@ static struct ebt_error *resolve_generated(struct sym *sym, uint64_t inside, uin
 	struct ebt_error *err;
 
 	*ret_found = false;
-	if (sym->disabled)
+	if (sym->nameless)
 		return NULL;
 	err = jit_find(sym->jit, resolved->incarnation, inside, time, &hit);
 	if (err)
@@ -567,9 +572,9 @@ static struct ebt_error *resolve_kernel(struct sym *sym, uint64_t time, struct r
 		return err;
 	resolved->from = hit.from;
 	resolved->to = hit.to;
-	if (sym->disabled || !hit.name)
+	if (sym->nameless || !hit.name)
 		return keep_unnamed(sym, SYM_KERNEL,
-				    sym->disabled		      ? SYM_DISABLED
+				    sym->nameless		      ? SYM_DISABLED
 				    : kernel_has_symbols(sym->kernel) ? SYM_NO_SYMBOL
 								      : SYM_NO_KERNEL,
 				    "[kernel]", resolved);

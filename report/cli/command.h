@@ -89,8 +89,10 @@ struct command {
 	/* Own options without a value: with each of them the page of `ebreport html` has its tables
 	 * once more. Ends with NULL; or NULL. */
 	const char *const *page_options;
-	/* With this option of its own it opens FILE itself, as with COMMAND_OPENS; or NULL. */
+	/* With this option of its own FILE is no trace; or NULL. The command opens it itself, as
+	 * with COMMAND_OPENS, or it makes a trace of it, in an open file, which is read then. */
 	const char *opens_with;
+	struct ebt_error *(*make)(const struct options *options, int *ret_fd);
 	/* Where it gets no row of these tables, the user is told why. NULL: that is an answer, or
 	 * the command tells it itself. */
 	const struct command_subject *subject;

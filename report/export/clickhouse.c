@@ -541,8 +541,9 @@ static struct ebt_error *begin(struct clickhouse *c)
 	return ebt_reader_meta(trace_reader(c->e->trace), "host.name", &c->host) ?:
 	       tree_feed_sampling(c->e->trace, &event, &c->freq) ?:
 	       out_open_folder(c->path, &c->folder) ?: put_schema(c) ?:
-	       open_file(c, "frame", "native", &c->frames) ?:
+	       /* `upload` takes a folder with frames alone for whole. */
 	       open_file(c, "stack", "native", &c->stack_file) ?:
+	       open_file(c, "frame", "native", &c->frames) ?:
 	       clickhouse_stacks_create(c->frames, c->stack_file, &c->stacks);
 }
 
@@ -554,7 +555,12 @@ struct ebt_error *export_clickhouse(struct export *e)
 	struct ebt_error *err;
 
 	e->deciding = true;
-	err = check(e) ?: begin(&c);
+	err = check(e);
+	if (!err && options_flag(e->report->options, "from-sql"))
+		return clickhouse_names(e);
+	/* What has no build-id could have no name later. */
+	trace_own_names(e->trace);
+	err = err ?: begin(&c);
 	for (size_t i = 0; !err && i < ebt_n_tables; i++) {
 		if (clickhouse_has_table(&ebt_tables[i]))
 			err = put_table(&c, &ebt_tables[i]);

@@ -2,7 +2,7 @@
 /*
  * A trace for ClickHouse: a folder with a file in format Native for each table. clickhouse.c has
  * the rows, clickhouse_schema.c says what tables look like, clickhouse_stacks.c has stacks and
- * frames. docs/FLEET.md.
+ * frames, clickhouse_names.c names frames that came without. docs/FLEET.md.
  *
  * A row is the same row however often it comes: it is known by trace, chunk and place in that.
  */
@@ -61,7 +61,7 @@ struct ebt_error *clickhouse_schema(struct text *text);
 
 struct clickhouse_stacks;
 
-/* Where a new stack, or frame, goes to. */
+/* Where a new stack, or frame, goes to; stacks is NULL where there are none. */
 struct ebt_error *clickhouse_stacks_create(FILE *frames, FILE *stacks,
 					   struct clickhouse_stacks **ret);
 /* Accepts NULL. */
@@ -71,8 +71,18 @@ DEFINE_CLEANUP(struct clickhouse_stacks *, clickhouse_stacks_destroy);
 /* The hash of the stack of a node; 0: it has none. */
 struct ebt_error *clickhouse_stack(struct clickhouse_stacks *stacks, const struct calltree *tree,
 				   uint32_t node, uint64_t *ret);
+/* The frame of a node alone, once, if it is one that a file here names. */
+struct ebt_error *clickhouse_frame(struct clickhouse_stacks *stacks, const struct calltree *tree,
+				   uint32_t node);
 /* Another tree comes: stacks may be written again. */
 void clickhouse_stacks_forget(struct clickhouse_stacks *stacks);
 struct ebt_error *clickhouse_stacks_finish(struct clickhouse_stacks *stacks);
+
+/* --- names of frames --- */
+
+/* Makes a trace of what unnamed.sql answered, in a file without a name. */
+struct ebt_error *clickhouse_names_trace(const char *path, int *ret_fd);
+/* Writes the frames of such a trace that have names here. */
+struct ebt_error *clickhouse_names(struct export *e);
 
 #endif

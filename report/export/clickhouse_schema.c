@@ -8,7 +8,7 @@
 
 static const struct native_column frame_columns[] = {
 	{ "frame", NATIVE_U64 },	 { "build_id", NATIVE_WORD }, { "object", NATIVE_WORD },
-	{ "address", NATIVE_U64 },	 { "kind", NATIVE_WORD },     { "named", NATIVE_U8 },
+	{ "offset", NATIVE_U64 },	 { "kind", NATIVE_WORD },     { "named", NATIVE_U8 },
 	{ "functions", NATIVE_STRINGS }, { "files", NATIVE_STRINGS }, { "lines", NATIVE_U32S },
 };
 

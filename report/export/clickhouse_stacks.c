@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Stacks and frames by hash; see clickhouse.h. A frame is a place in a file, by its build-id and
- * address: machines with and without debug information call it by the same hash, and which
- * functions were inlined there is in the row of the frame. Hashes are the same in every process and
+ * offset: machines with and without the file call it by the same hash, and which functions were
+ * inlined there is in the row of the frame. Hashes are the same in every process and
  * on every machine: not those of map.h.
  */
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct clickhouse_stacks {
 	struct ebt_map known; /* frames that were written */
 };
 
-enum { FRAME, BUILD_ID, OBJECT, ADDRESS, KIND, NAMED, FUNCTIONS, FILES, LINES };
+enum { FRAME, BUILD_ID, OBJECT, OFFSET, KIND, NAMED, FUNCTIONS, FILES, LINES };
 
 struct ebt_error *clickhouse_stacks_create(FILE *frames, FILE *stacks,
 					   struct clickhouse_stacks **ret)
@@ -77,8 +77,9 @@ static uint64_t add_number(uint64_t hash, uint64_t v)
 }
 
 /* What has no build-id, as the kernel, whose addresses differ from boot to boot, and functions of
- * interpreters, is known by its name. */
-static bool by_address(const struct calltree_func *func)
+ * interpreters, is known by its name. Of others the address is an offset
+ * (calltree_options.deciding). */
+static bool by_offset(const struct calltree_func *func)
 {
 	return func->sym && *func->sym->build_id && func->sym->kind == SYM_USER;
 }
@@ -91,7 +92,7 @@ static uint64_t frame_hash(const struct calltree *tree, uint32_t node, uint32_t 
 	const struct calltree_func *func = &funcs[nodes[function].func];
 	uint64_t hash = add_text(0, func->sym ? func->sym->build_id : "");
 
-	if (by_address(func))
+	if (by_offset(func))
 		return add_number(hash, func->address);
 	hash = add_text(hash, func->object);
 	for (int left = MOST_INLINED;; at = nodes[at].parent) {
@@ -124,7 +125,7 @@ static struct ebt_error *put_frame(struct clickhouse_stacks *s, const struct cal
 	native_u64(block, FRAME, hash);
 	native_cstr(block, BUILD_ID, func->sym ? func->sym->build_id : "");
 	native_cstr(block, OBJECT, func->object);
-	native_u64(block, ADDRESS, by_address(func) ? func->address : 0);
+	native_u64(block, OFFSET, by_offset(func) ? func->address : 0);
 	native_cstr(block, KIND, calltree_kind_name(func->kind));
 	native_u64(block, NAMED, func->reason == SYM_OK);
 	for (; at != function && left; at = nodes[at].parent, left--)
@@ -145,6 +146,25 @@ static uint32_t function_of(const struct calltree_node *nodes, uint32_t node)
 	while (nodes[node].inlined && nodes[node].parent)
 		node = nodes[node].parent;
 	return node;
+}
+
+struct ebt_error *clickhouse_frame(struct clickhouse_stacks *stacks, const struct calltree *tree,
+				   uint32_t node)
+{
+	uint32_t n, known = 0;
+	const struct calltree_node *nodes = calltree_nodes(tree, &n);
+	const struct calltree_func *funcs = calltree_funcs(tree, &n);
+	const uint32_t function = function_of(nodes, node);
+	const struct calltree_func *func = &funcs[nodes[function].func];
+	uint64_t hash;
+
+	if (!node || !by_offset(func) || func->reason != SYM_OK)
+		return NULL;
+	hash = frame_hash(tree, node, function);
+	if (ebt_map_find(&stacks->known, hash, &known))
+		return NULL;
+	return ebt_map_add(&stacks->known, hash, 0, &known)
+		       ?: put_frame(stacks, tree, node, function, hash);
 }
 
 /* Makes what is missing of the nodes up to the root: from there, so that each is made once. */

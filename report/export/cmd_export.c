@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/base/text.h"
-#include "report/export/export.h"
+#include "report/export/clickhouse.h"
 #include "report/out/out.h"
 
 #define FORMATS                                                                          \
@@ -63,7 +63,7 @@ static struct ebt_error *check_options(const struct options *o, const struct exp
 		const char *option, *format, *other;
 	} of_one[] = {
 		{ "table", "ndjson", "csv" }, { "symbols", "ndjson" }, { "batch", "ndjson" },
-		{ "event", "pprof" },	      { "weight", "pprof" },
+		{ "event", "pprof" },	      { "weight", "pprof" },   { "from-sql", "clickhouse" },
 	};
 
 	for (size_t i = 0; i < sizeof(of_one) / sizeof(of_one[0]); i++) {
@@ -76,6 +76,19 @@ static struct ebt_error *check_options(const struct options *o, const struct exp
 						of_one[i].format);
 	}
 	return NULL;
+}
+
+static const struct export_format *chosen_format(const struct options *options)
+{
+	const char *to = options_string(options, "to");
+
+	return find_format(to ? to : "ndjson");
+}
+
+static struct ebt_error *make_trace(const struct options *options, int *ret_fd)
+{
+	return check_options(options, chosen_format(options))
+		       ?: clickhouse_names_trace(options->file, ret_fd);
 }
 
 static bool is_held(const struct export *e, uint16_t table)
@@ -131,8 +144,7 @@ static struct ebt_error *tell_left_out(const struct export *e, const char *forma
 
 static struct ebt_error *run_export(struct report *report)
 {
-	const char *to = options_string(report->options, "to");
-	const struct export_format *format = find_format(to ? to : "ndjson");
+	const struct export_format *format = chosen_format(report->options);
 	struct export e = {
 		.report = report,
 		.trace = report->trace,
@@ -166,6 +178,8 @@ static const struct option_def export_options[] = {
 	  "pprof: cpu (samples, default), offcpu, a table with stacks, as fault, or a probe" },
 	{ "weight", OPTION_STRING, "COLUMN",
 	  "pprof: with such a table: a number of it, or rows; default: duration if it has that" },
+	{ "from-sql", OPTION_FLAG, NULL,
+	  "clickhouse: FILE is what unnamed.sql answered: only names of these frames" },
 	{ 0 },
 };
 
@@ -215,7 +229,10 @@ const struct command command_export = {
 		"  ebreport export --to speedscope -o t.speedscope.json t.ebt\n"
 		"  ebreport export --to sysprof -o t.syscap t.ebt\n"
 		"  ebreport export --to clickhouse -o t.clickhouse t.ebt\n"
+		"  ebreport export --to clickhouse --from-sql -o names unnamed.tsv\n"
 		"  ebreport export --to csv --table syscall -o syscalls.csv t.ebt\n"
 		"  ebrec -o - -p 1234 | ebreport export - | collector\n",
 	.options = export_options,
+	.opens_with = "from-sql",
+	.make = make_trace,
 };

@@ -294,8 +294,8 @@ static struct ebt_error *place_address(struct calltree *tree, const struct callt
 				addresses->addresses[i], caller, &frames, valid);
 	if (err || is_trampoline(addresses, i, &frames))
 		return err;
-	if (tree->options.deciding && caller && frames.address)
-		frames.address--;
+	if (tree->options.deciding && frames.offset)
+		frames.address = frames.offset - caller;
 	for (size_t k = frames.n; k-- > 0;) {
 		const struct sym_frame *frame = &frames.frames[k];
 		uint32_t func;

@@ -94,9 +94,9 @@ struct calltree_options {
 	/* A function is as often among the functions as there are places where it was, so that each
 	 * has an address and a line. */
 	bool places;
-	/* calltree_func.address is that of the byte that decides on the functions: where a call was
-	 * made from, that before the one to which it returns. An address has the same functions
-	 * then, wherever it stands in a stack. */
+	/* calltree_func.address is the offset in the file, which is known without it, of the byte
+	 * that decides on the functions: where a call was made from, that before the one to which
+	 * it returns. An offset has the same functions then, wherever it stands in a stack. */
 	bool deciding;
 };
 

@@ -24,7 +24,7 @@ struct trace {
 	uint8_t *verdicts; /* enum shown, by task id */
 	size_t n_verdicts;
 	uint64_t n_left_out;
-	bool no_inline, no_bundle;
+	bool no_inline, no_bundle, own_names;
 	bool live;	/* it is still being written */
 	uint64_t until; /* with it: all rows before this time are there */
 	size_t seen;	/* with it: chunks whose watermarks were looked at */

@@ -19,6 +19,7 @@ struct ebt_error *trace_sym(struct trace *trace, struct sym **ret)
 		.disabled = o->no_symbols,
 		.no_inline = o->no_inline || trace->no_inline,
 		.no_bundle = trace->no_bundle,
+		.own_names = trace->own_names,
 		.cache = !o->no_symbol_cache,
 		.debug_dirs = o->debug_dirs.v,
 		.sysroot = o->sysroot,
@@ -60,6 +61,11 @@ void trace_no_inline(struct trace *trace)
 void trace_no_bundle(struct trace *trace)
 {
 	trace->no_bundle = true;
+}
+
+void trace_own_names(struct trace *trace)
+{
+	trace->own_names = true;
 }
 
 struct ebt_error *trace_programs(struct trace *trace, const struct programs **ret)

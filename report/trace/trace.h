@@ -197,6 +197,8 @@ void trace_watch(struct trace *trace, trace_watch_fn *watch, void *arg);
 void trace_no_inline(struct trace *trace);
 /* Before the first trace_sym(): names come from files only, and not from the trace. */
 void trace_no_bundle(struct trace *trace);
+/* Before the first trace_sym(): --no-symbols is of files, and not of names that the trace has. */
+void trace_own_names(struct trace *trace);
 
 /* Names of tasks and processes (names.h), read when first asked for. Belongs to the trace. */
 struct ebt_error *trace_names(struct trace *trace, const struct names **ret);

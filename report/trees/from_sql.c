@@ -10,25 +10,18 @@
 #include "report/trees/from_sql.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "format/base/array.h"
 #include "format/base/limits.h"
-#include "report/base/text.h"
+#include "report/base/tsv.h"
 
-#define MOST_LINE (1u << 20)
-#define MOST_SUM  (UINT64_MAX / 2)
+#define MOST_SUM (UINT64_MAX / 2)
 
 struct weighted {
-	const char *path;
-	FILE *f;
-	char *line;
-	size_t room;
-	uint64_t number; /* of the line, from 1 */
-	char between;	 /* of the stack and weights; 0: no line was there yet */
-	int weights;	 /* in a line */
+	struct tsv tsv;
+	char between; /* of the stack and weights; 0: no line was there yet */
+	int weights;  /* in a line */
 	uint64_t sums[2];
 	uint64_t *before; /* by node: the first of two weights */
 	size_t capacity;
@@ -37,17 +30,9 @@ struct weighted {
 
 static void weighted_deinit(struct weighted *r)
 {
-	if (r->f && r->f != stdin)
-		fclose(r->f);
-	free(r->line);
+	tsv_deinit(&r->tsv);
 	free(r->before);
 	calltree_destroy(r->tree);
-}
-
-static struct ebt_error *wrong(const struct weighted *r, const char *what)
-{
-	return ebt_error_create(EBT_ERR_CORRUPT, "%s, line %" PRIu64 ": %s", r->path, r->number,
-				what);
 }
 
 /* --- a line --- */
@@ -72,11 +57,11 @@ static void find_kind(struct weighted *r)
 {
 	const char *last, *at = NULL;
 
-	r->between = strchr(r->line, '\t') ? '\t' : ' ';
+	r->between = strchr(r->tsv.line, '\t') ? '\t' : ' ';
 	r->weights = 1;
 	/* Two numbers in the end are two weights. */
-	last = strrchr(r->line, r->between);
-	for (const char *c = r->line; last && c < last; c++)
+	last = strrchr(r->tsv.line, r->between);
+	for (const char *c = r->tsv.line; last && c < last; c++)
 		at = *c == r->between ? c : at;
 	if (at && (size_t)(last - at - 1) == strspn(at + 1, "0123456789") && last > at + 1)
 		r->weights = 2;
@@ -89,7 +74,7 @@ static struct ebt_error *add_sum(struct weighted *r, int which, const char *text
 	errno = 0;
 	*ret = strtoull(text, &end, 10);
 	if (errno || *ret > MOST_SUM - r->sums[which])
-		return wrong(r, "the weights are more than 2^63");
+		return tsv_wrong(&r->tsv, "the weights are more than 2^63");
 	r->sums[which] += *ret;
 	return NULL;
 }
@@ -100,35 +85,20 @@ static struct ebt_error *take_weights(struct weighted *r, uint64_t ret[2])
 	struct ebt_error *err = NULL;
 
 	for (int i = r->weights; !err && i-- > 0;) {
-		const char *text = cut_weight(r->line, r->between);
+		const char *text = cut_weight(r->tsv.line, r->between);
 
 		if (!text)
-			return wrong(r, r->weights == 2
-						? "no stack with two weights, whole numbers, "
-						  "behind it, as the first line has"
-						: "no stack with a weight, a whole number, "
-						  "behind it");
+			return tsv_wrong(&r->tsv,
+					 r->weights == 2
+						 ? "no stack with two weights, whole numbers, "
+						   "behind it, as the first line has"
+						 : "no stack with a weight, a whole number, "
+						   "behind it");
 		err = add_sum(r, i, text, &ret[i]);
 	}
-	if (!err && r->between == '\t' && strchr(r->line, '\t'))
-		err = wrong(r, "more columns than the first line has");
+	if (!err && r->between == '\t' && strchr(r->tsv.line, '\t'))
+		err = tsv_wrong(&r->tsv, "more columns than the first line has");
 	return err;
-}
-
-/* As ClickHouse and others write tabs, newlines and backslashes in names. */
-static void unescape(char *s)
-{
-	char *to = s;
-
-	for (; *s; s++) {
-		if (*s == '\\' && s[1]) {
-			s++;
-			*to++ = *s == 't' ? '\t' : *s == 'n' ? '\n' : *s == 'r' ? '\r' : *s;
-		} else {
-			*to++ = *s;
-		}
-	}
-	*to = '\0';
 }
 
 /* --- the tree --- */
@@ -146,7 +116,7 @@ static struct ebt_error *place(struct weighted *r, char *stack, uint32_t *node)
 		if (!*name)
 			continue;
 		if (depth++ == EBT_MAX_FRAMES)
-			return wrong(r, "a stack has more than 1024 frames");
+			return tsv_wrong(&r->tsv, "a stack has more than 1024 frames");
 		err = calltree_named(r->tree, *node, name, CALLTREE_USER, node);
 	}
 	return err;
@@ -164,8 +134,8 @@ static struct ebt_error *take_line(struct weighted *r)
 	if (err)
 		return err;
 	if (r->between == '\t')
-		unescape(r->line);
-	err = place(r, r->line, &node);
+		tsv_unescape(r->tsv.line);
+	err = place(r, r->tsv.line, &node);
 	if (err)
 		return err;
 	calltree_add(r->tree, node, weights[r->weights - 1]);
@@ -179,23 +149,16 @@ static struct ebt_error *take_line(struct weighted *r)
 
 static struct ebt_error *read_lines(struct weighted *r)
 {
+	bool there = true;
 	struct ebt_error *err = NULL;
-	ssize_t len;
 
-	while (!err && (len = getline(&r->line, &r->room, r->f)) >= 0) {
-		r->number++;
-		if (len > MOST_LINE)
-			return wrong(r, "the line is longer than 1 MiB");
-		if (memchr(r->line, '\0', (size_t)len))
-			return wrong(r, "a NUL byte is no text");
-		while (len && (r->line[len - 1] == '\n' || r->line[len - 1] == '\r'))
-			r->line[--len] = '\0';
-		err = len ? take_line(r) : NULL;
+	while (!err && there) {
+		err = tsv_next(&r->tsv, &there);
+		if (!err && there)
+			err = take_line(r);
 	}
-	if (!err && ferror(r->f))
-		err = ebt_error_errno(errno, "cannot read '%s'", r->path);
 	if (!err && !r->between)
-		err = ebt_error_create(EBT_ERR_CORRUPT, "%s: there is no line in it", r->path);
+		err = ebt_error_create(EBT_ERR_CORRUPT, "%s: there is no line in it", r->tsv.path);
 	return err;
 }
 
@@ -223,18 +186,17 @@ static struct ebt_error *compare(struct weighted *r, struct from_sql *ret)
 struct ebt_error *from_sql_read(const char *path, struct from_sql *ret)
 {
 	static const struct calltree_options options = { .roots = CALLTREE_NO_ROOTS };
-	__attribute__((cleanup(weighted_deinit))) struct weighted r = { .path = path };
-	struct ebt_error *err;
+	__attribute__((cleanup(weighted_deinit))) struct weighted r = { 0 };
+	struct ebt_error *err = tsv_open(path, &r.tsv) ?:
+				calltree_create(NULL, &options, &r.tree) ?:
+				read_lines(&r) ?:
+				calltree_finish(r.tree);
 
-	r.f = strcmp(path, "-") != 0 ? fopen(path, "re") : stdin;
-	if (!r.f)
-		return ebt_error_errno(errno, "cannot open '%s'", path);
-	err = calltree_create(NULL, &options, &r.tree) ?: read_lines(&r) ?: calltree_finish(r.tree);
 	if (!err && r.weights == 2)
 		err = compare(&r, ret);
 	if (err)
 		return err;
-	ret->lines = r.number;
+	ret->lines = r.tsv.number;
 	ret->tree = r.tree;
 	r.tree = NULL;
 	return NULL;

@@ -64,6 +64,7 @@ struct sym_frames {
 	 * Of the kernel, and of what is in no file, the address itself; of an interpreter's
 	 * function 0. */
 	uint64_t address;
+	uint64_t offset; /* of the address in its file; of what is in none 0 */
 };
 
 /* What is being fetched from servers. */
@@ -84,6 +85,7 @@ struct sym_servers {
 
 struct sym_options {
 	bool disabled;		       /* --no-symbols: nothing is opened */
+	bool own_names;		       /* and yet there are names that the trace has */
 	bool no_inline;		       /* names from symbol tables only */
 	bool no_bundle;		       /* not by names that are in the trace */
 	bool cache;		       /* names may be read from the user's cache, and kept there */

@@ -83,7 +83,6 @@ static struct ebt_error *describe(struct objects *objects, const struct addrspac
 	char hex[2 * SYM_BUILD_ID_MAX + 1] = "";
 	const char *path, *slash;
 	struct ebt_error *err;
-	bool embedded = false;
 
 	for (unsigned int i = 0; i < recorded->id.len; i++)
 		sprintf(hex + 2 * i, "%02x", recorded->id.bytes[i]);
@@ -93,19 +92,19 @@ static struct ebt_error *describe(struct objects *objects, const struct addrspac
 	err = funcs_string(objects->funcs, recorded->path, strlen(recorded->path), &path);
 	if (err)
 		return err;
-	if (is_anonymous(recorded))
-		err = finder_is_embedded(&objects->finder, path, &recorded->id, &embedded);
+	err = finder_is_embedded(&objects->finder, path, &recorded->id, &object->embedded);
 	if (err)
 		return err;
 	slash = strrchr(path, '/');
 	object->name = slash ? slash + 1 : path;
 	if (!strcmp(path, "[vdso]"))
 		object->kind = SYM_VDSO;
-	else if (is_anonymous(recorded) && !embedded)
+	else if (is_anonymous(recorded) && !object->embedded)
 		object->kind = SYM_JIT;
 	else
 		object->kind = SYM_USER;
 	object->anonymous = object->kind == SYM_JIT;
+	object->embedded |= object->kind == SYM_VDSO;
 	object->path = path;
 	return NULL;
 }

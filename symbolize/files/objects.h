@@ -13,6 +13,7 @@ struct object {
 	enum sym_kind kind;
 	bool expected;	       /* fetching has begun, if it has to be */
 	bool anonymous;	       /* memory without a file */
+	bool embedded;	       /* the trace has the file */
 	const char *path;      /* as recorded */
 	const char *name;      /* the last part of it, for frames without a name */
 	const char *build_id;  /* hexadecimal, or "" */

@@ -6,7 +6,7 @@ CREATE TABLE IF NOT EXISTS `frame`
 	`frame` UInt64 CODEC(ZSTD(1)),
 	`build_id` LowCardinality(String) CODEC(ZSTD(1)),
 	`object` LowCardinality(String) CODEC(ZSTD(1)),
-	`address` UInt64 CODEC(ZSTD(1)),
+	`offset` UInt64 CODEC(ZSTD(1)),
 	`kind` LowCardinality(String) CODEC(ZSTD(1)),
 	`named` UInt8 CODEC(ZSTD(1)),
 	`functions` Array(String) CODEC(ZSTD(1)),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Traces of three hosts in a real ClickHouse: `upload` sends them twice, and once the connection breaks; each
-counts once, and the queries of docs/FLEET.md answer what the reports of the traces say."""
+counts once, frames get names by build-id, and the queries of docs/FLEET.md answer what the reports of the traces say."""
 
 import collections
 import csv
@@ -28,6 +28,11 @@ WORK = ("dd if=/dev/zero of=$1/file bs=64K count=40 oflag=dsync 2>/dev/null; ls 
 # Tables that hold what others say as well, or nothing of the trace's own.
 MADE = {"trace", "host", "frame", "stack", "offcpu"}
 EVENTS = {"sample", "sched_switch", "sched_waking", "syscall", "fault", "block_io", "futex_wait", "kmem_alloc", "irq"}
+
+
+def without_places(stack):
+    """A place in a file that has no name there: where a file is linked to is not known without it."""
+    return re.sub(r"\+0x[0-9a-f]+(?=;|$)", "", stack)
 
 
 class Fleet(e2e.TestCase):
@@ -136,6 +141,44 @@ class Fleet(e2e.TestCase):
         self.check_callers(wanted)
         self.check_difference(wanted, total)
 
+    def check_names(self, traces):
+        """Frames that came without names get them all at once, by build-id; those that no file here has one for stay."""
+        def named():
+            return {line for line in self.ask("SELECT build_id, object, offset FROM frame FINAL WHERE named AND offset > 0 "
+                                              "ORDER BY ALL FORMAT TSV").splitlines()}
+
+        wanted, folded = named(), collections.Counter()
+        self.assertGreater(len(wanted), 50)
+        for trace in traces:
+            for stack, ns in e2e.folded(trace, "--by", "none").items():
+                folded[without_places(stack)] += ns
+        folded.pop("[no frames]", None)
+        self.ask("TRUNCATE TABLE frame")
+        spool, tsv = self.path("spool"), self.path("unnamed.tsv")
+        for trace in traces:
+            e2e.ebreport("export", "--to", "clickhouse", "--no-symbols", "-o", os.path.join(spool, os.path.basename(trace)), trace)
+        self.upload(spool)
+        self.assertEqual(named(), set())
+        for turn in range(2):
+            unnamed = self.query("unnamed", file="%")
+            with open(tsv, "w", encoding="utf-8") as file:
+                file.write(unnamed)
+            if turn == 0:
+                self.assertGreaterEqual(set(unnamed.splitlines()), wanted)
+            else:
+                self.assertEqual(set(unnamed.splitlines()) & wanted, set())
+            e2e.ebreport("export", "--to", "clickhouse", "--from-sql", "-o", os.path.join(spool, "names"), tsv)
+            self.assertEqual(os.listdir(os.path.join(spool, "names")), ["frame.native"])
+            self.upload(spool)
+            self.assertEqual(os.listdir(spool), [])
+            self.assertEqual(named(), wanted)
+        got = collections.Counter()
+        for line in self.query("flame", comm="%", build="").splitlines():
+            stack, ns = line.rsplit("\t", 1)
+            got[without_places(stack)] += int(ns)
+        self.assertEqual((got - folded, folded - got), ({}, {}))
+        self.check_rows(traces)
+
     def check_callers(self, stacks):
         wanted = collections.Counter()
         for stack, ns in stacks.items():
@@ -205,6 +248,7 @@ class Fleet(e2e.TestCase):
         self.check_waits(traces)
         self.check_disks(traces)
         self.check_locks(traces)
+        self.check_names(traces)
 
 
 if __name__ == "__main__":

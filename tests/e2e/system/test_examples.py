@@ -80,6 +80,8 @@ class Examples(e2e.TestCase):
             os.chmod(path, stat.S_IRWXU)
         with open(f"{folder}/Makefile", "w", encoding="utf-8") as file:
             file.write("all:\n\ttrue\n")
+        with open(f"{folder}/unnamed.tsv", "w", encoding="utf-8") as file:
+            file.write("abcd\t/usr/bin/nowhere\t4096\n")
         return folder
 
     def here(self, example):
