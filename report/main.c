@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ebreport: runs one command on one trace; the only file here that prints errors or exits. */
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 #include "symbolize/symbolize.h"
 
 enum { EXIT_FILE = 1, EXIT_USAGE = 2 };
+
+#define LARGE (4 << 20)
 
 /* One line; as wide as the terminal, where this is one. */
 static void put_message(const char *prefix, const char *message)
@@ -467,12 +470,21 @@ static void put_help(const struct options *options)
 	options_usage(options->command, pager ? pager_file(pager) : stdout);
 }
 
+/* What a large array has grown out of goes back to the kernel. By itself malloc() learns from the
+ * first one to keep up to 32 MiB of each among small pieces, where little else fits in. */
+static void tune_malloc(void)
+{
+	mallopt(M_MMAP_THRESHOLD, LARGE);
+	mallopt(M_TRIM_THRESHOLD, LARGE);
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = { 0 };
 	struct ebt_error *err;
 	int status = 0;
 
+	tune_malloc();
 	if (argc < 2 && access(OPTIONS_FILE, F_OK)) {
 		put_message("",
 			    "there is no " OPTIONS_FILE " in this folder. `ebreport FILE` reads "
