@@ -14,7 +14,6 @@
 
 #define BLOCK_ROWS  65536
 #define BLOCK_BYTES (32u << 20) /* a block does not grow beyond, whatever strings it has */
-#define MOST_NODES  (1u << 17)	/* of the tree of stacks, which then begins anew */
 #define PART_BYTES  (4u << 20)	/* of a minute of `offcpu` */
 #define DAY_NS	    UINT64_C(86400000000000)
 #define MINUTE_NS   UINT64_C(60000000000)
@@ -198,7 +197,7 @@ static struct ebt_error *put_stack(struct clickhouse *c, struct native_block *bl
 	uint64_t hash = 0;
 
 	if (stack.kernel || stack.user)
-		err = renew_tree(c, MOST_NODES)
+		err = renew_tree(c, CLICKHOUSE_MOST_NODES)
 			      ?: calltree_place(c->e->tree, &stack, &node)
 			      ?: clickhouse_stack(c->stacks, c->e->tree, node, &hash);
 	native_u64(block, column, hash);

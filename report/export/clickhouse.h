@@ -12,6 +12,9 @@
 #include "report/export/export.h"
 #include "report/export/native.h"
 
+/* Of the tree of stacks, which then begins anew. */
+#define CLICKHOUSE_MOST_NODES (1u << 17)
+
 /* What columns of the tables of events are made of. */
 enum clickhouse_part {
 	CLICKHOUSE_VALUE,

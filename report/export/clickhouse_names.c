@@ -30,7 +30,6 @@
 #define NOWHERE	    1 /* called */
 #define MOST_OFFSET (UINT64_C(1) << 40)
 #define END	    (UINT64_C(1) << 62) /* of addresses */
-#define MOST_NODES  (1u << 17)
 #define PART	    "frame.part"
 
 DEFINE_CLEANUP(struct ebt_writer *, ebt_writer_destroy);
@@ -207,6 +206,7 @@ static struct ebt_error *take_unnamed(struct namer *namer, const struct sym_func
 			  sym_reason_name(sym->reason));
 }
 
+/* Of the frame that called NOWHERE. */
 static struct ebt_error *take_sample(void *arg, const struct export_sample *sample)
 {
 	struct namer *namer = arg;
@@ -222,7 +222,7 @@ static struct ebt_error *take_sample(void *arg, const struct export_sample *samp
 	if (func->sym && func->sym->reason != SYM_OK)
 		err = take_unnamed(namer, func->sym);
 	return err ?: clickhouse_frame(namer->stacks, tree, node) ?:
-		      export_renew_tree(namer->e, MOST_NODES, &renewed);
+		      export_renew_tree(namer->e, CLICKHOUSE_MOST_NODES, &renewed);
 }
 
 static struct ebt_error *tell_unnamed(const struct namer *namer)
@@ -258,7 +258,7 @@ static struct ebt_error *write_names(struct export *e, int fd)
 	return err;
 }
 
-/* The file has its name when it is whole: `upload` passes over folders without one. */
+/* The file is under its name when it is whole: `upload` passes over a folder that has PART. */
 struct ebt_error *clickhouse_names(struct export *e)
 {
 	static const char name[] = "frame.native";
