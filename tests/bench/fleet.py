@@ -7,15 +7,10 @@ import os
 import subprocess
 import sys
 import time
-import urllib.parse
-import urllib.request
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "../browser"))
-import npm  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../fleet"))
+import clickhouse as engine  # noqa: E402
 
-FLEET = os.path.join(HERE, "../fleet")
-SHARE = os.path.join(HERE, "../../share/ebreport/clickhouse")
 HOSTS = 100
 SECONDS = 30
 SOURCES = [("sample", "19"), ("sample", "99"), ("sample,sched", "99"), ("sample,sched,block,lock", "99")]
@@ -37,32 +32,14 @@ VARIED = {"host": "concat('host-', toString({n}))", "trace": "toUUID('{uuid}')",
           "queued": "toUInt64(queued * (0.5 + cityHash64(row, {n}) % 1500 / 1000))"}
 
 
-class ClickHouse:
+class Fleet(engine.ClickHouse):
     def __init__(self, bench, name):
-        modules = npm.modules(f"{bench.build}/tests/fleet", FLEET)
-        self.folder = bench.path(name)
-        os.mkdir(self.folder)
-        self.process = subprocess.Popen([npm.program("node", "nodejs"), os.path.join(FLEET, "clickhouse.mjs"), modules,
-                                         self.folder], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
-        self.url = f"http://127.0.0.1:{int(self.process.stdout.readline())}/?database=ebt"
+        super().__init__(f"{bench.build}/tests/fleet", bench.path(name))
         self.upload("--tables")
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
-
     def upload(self, *words):
-        subprocess.run([os.path.join(SHARE, "upload"), *words], check=True, stdin=subprocess.DEVNULL,
+        subprocess.run([os.path.join(engine.SHARE, "upload"), *words], check=True, stdin=subprocess.DEVNULL,
                        env={**os.environ, "CLICKHOUSE_URL": self.url})
-
-    def ask(self, sql, **parameters):
-        words = urllib.parse.urlencode({f"param_{name}": value for name, value in parameters.items()})
-        with urllib.request.urlopen(f"{self.url}&{words}", data=sql.encode()) as answer:
-            return answer.read().decode()
 
     def sizes(self):
         """Rows, and bytes on disk, by table."""
@@ -95,7 +72,7 @@ def record(bench, usage, clickhouse, sources, hertz):
 def sizes(bench, usage, table):
     lines = []
     for i, (sources, hertz) in enumerate(SOURCES):
-        with ClickHouse(bench, f"hour-{i}") as clickhouse:
+        with Fleet(bench, f"hour-{i}") as clickhouse:
             seconds = record(bench, usage, clickhouse, sources, hertz)
             found = clickhouse.sizes()
         once = sum(found.get(name, (0, 0))[1] for name in ("stack", "frame"))
@@ -123,16 +100,13 @@ def copy(clickhouse, tables):
 
 
 def questions(clickhouse):
-    around = {"from": "2020-01-01 00:00:00", "to": "2100-01-01 00:00:00"}
     kernel = os.uname().release
     for name, parameters in QUERIES.items():
-        parameters = {**around, **{key: kernel if key in ("before", "after") else value for key, value in parameters.items()}}
-        with open(os.path.join(SHARE, name + ".sql"), encoding="utf-8") as file:
-            sql = file.read()
+        parameters = {key: kernel if key in ("before", "after") else value for key, value in parameters.items()}
         taken = []
         for _ in range(3):
             begin = time.monotonic()
-            answer = clickhouse.ask(sql, **parameters)
+            answer = clickhouse.query(name, **parameters)
             taken.append(time.monotonic() - begin)
         yield [name, sorted(taken)[1], len(answer.splitlines())]
 
@@ -160,5 +134,5 @@ def hosts(bench, usage, clickhouse, table):
 
 def run(bench, usage, table):
     sizes(bench, usage, table)
-    with ClickHouse(bench, "hosts") as clickhouse:
+    with Fleet(bench, "hosts") as clickhouse:
         hosts(bench, usage, clickhouse, table)

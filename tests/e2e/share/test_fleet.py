@@ -9,17 +9,14 @@ import os
 import re
 import subprocess
 import sys
-import urllib.parse
 import urllib.request
 
 import e2e
 
-sys.path.insert(0, os.path.join(e2e.SOURCE, "tests/browser"))
-import npm  # noqa: E402
+sys.path.insert(0, os.path.join(e2e.SOURCE, "tests/fleet"))
+import clickhouse  # noqa: E402
 
-FLEET = os.path.join(e2e.SOURCE, "tests/fleet")
 BUILD = os.path.join(os.path.dirname(e2e.PROGRAMS), "fleet")
-SHARE = os.path.join(e2e.SOURCE, "share/ebreport/clickhouse")
 HOSTS = "web-1", "web-2", "web-3"
 # Calls, a disk, and a thread that waits for another.
 WORK = ("dd if=/dev/zero of=$1/file bs=64K count=40 oflag=dsync 2>/dev/null; ls -lR /usr/include >/dev/null; "
@@ -39,35 +36,26 @@ class Fleet(e2e.TestCase):
     def setUp(self):
         super().setUp()
         try:
-            self.modules = npm.modules(BUILD, FLEET)
+            self.server = clickhouse.ClickHouse(BUILD, self.path("clickhouse"))
         except SystemExit as left_out:
-            if left_out.code == npm.SKIP:
+            if left_out.code == clickhouse.npm.SKIP:
                 self.skipTest("npm did not give ClickHouse, as it says above")
             raise
-        self.data = self.path("clickhouse")
-        os.mkdir(self.data)
-        server = subprocess.Popen([npm.program("node", "nodejs"), os.path.join(FLEET, "clickhouse.mjs"), self.modules,
-                                   self.data], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
-        self.addCleanup(server.stdout.close)
-        self.addCleanup(server.wait)
-        self.addCleanup(server.kill)
-        self.url = f"http://127.0.0.1:{int(server.stdout.readline())}/?database=ebt"
+        self.addCleanup(self.server.close)
+        self.url = self.server.url
 
-    def ask(self, sql, **parameters):
-        words = urllib.parse.urlencode({f"param_{name}": value for name, value in parameters.items()})
-        with urllib.request.urlopen(f"{self.url}&{words}", data=sql.encode(), timeout=e2e.SECONDS) as answer:
-            return answer.read().decode()
+    def ask(self, sql):
+        return self.server.ask(sql, e2e.SECONDS)
 
     def query(self, name, **parameters):
-        with open(os.path.join(SHARE, name + ".sql"), encoding="utf-8") as file:
-            return self.ask(file.read(), **{"from": "2020-01-01 00:00:00", "to": "2100-01-01 00:00:00", **parameters})
+        return self.server.query(name, e2e.SECONDS, **parameters)
 
     def rows(self, name, **parameters):
         return list(csv.DictReader(io.StringIO(self.query(name, **parameters)), delimiter="\t",
                                    quoting=csv.QUOTE_NONE))
 
     def upload(self, *words, status=0):
-        done = subprocess.run([os.path.join(SHARE, "upload"), *words], capture_output=True, check=False,
+        done = subprocess.run([os.path.join(clickhouse.SHARE, "upload"), *words], capture_output=True, check=False,
                               stdin=subprocess.DEVNULL, timeout=e2e.SECONDS,
                               env={**e2e.CLEAN, "CLICKHOUSE_URL": self.url, "EBT_UPLOAD_TRIES": "1"})
         self.assertEqual(done.returncode, status, done.stderr.decode())
