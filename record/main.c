@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <nss.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -424,12 +425,23 @@ static int record(const struct record_options *options, char **argv)
 	return err ? EXIT_RECORDER : 0;
 }
 
+/* A static program would load this machine's modules for names of users, made for another libc. */
+static void look_users_up_in_files(void)
+{
+#ifdef EBT_STATIC
+	__nss_configure_lookup("passwd", "files");
+	__nss_configure_lookup("group", "files");
+	__nss_configure_lookup("initgroups", "files");
+#endif
+}
+
 int main(int argc, char **argv)
 {
 	_cleanup_error_ struct ebt_error *err = NULL;
 	struct record_options options;
 	int status = 0;
 
+	look_users_up_in_files();
 	err = options_parse(argc, argv, &options);
 	if (err) {
 		print_error(err);

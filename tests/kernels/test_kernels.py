@@ -12,6 +12,7 @@ to a few seconds, and no clean-up.
 
 import collections
 import glob
+import json
 import os
 import re
 import shutil
@@ -83,6 +84,21 @@ def inside(script):
     return add
 
 
+# A root with busybox alone, and programs that need no library.
+STATIC = os.environ.get("EBT_STATIC")
+ALONE = """
+    mkdir -p /alone/bin /alone/etc /alone/proc /alone/sys /alone/dev
+    cp /bin/busybox /static/* /alone/bin
+    mount -t proc proc /alone/proc
+    mount -t sysfs sys /alone/sys
+    mount -t devtmpfs dev /alone/dev
+    chroot /alone /bin/busybox --install -s /bin
+    echo bob:x:1000:1000::/:/bin/sh >/alone/etc/passwd
+    printf 'bob:x:1000:\\nmusic:x:29:bob\\n' >/alone/etc/group
+    export PATH=/bin
+"""
+
+
 BESIDE_NS = 20_000_000  # what a step takes besides its work on an emulated CPU, most of it faults
 
 
@@ -99,6 +115,8 @@ class Kernel(unittest.TestCase):
         there.modules += MODULES
         for path in FILES:
             there.add(path)
+        for name in ("record/ebrec", "report/ebreport") if STATIC else ():
+            there.files[f"static/{os.path.basename(name)}"] = (0o755, os.path.join(STATIC, name))
         for name in unittest.defaultTestLoader.getTestCaseNames(cls):
             there.tasks[name] = getattr(cls, name).inside
         cls.results = there.run(folder.name)
@@ -748,6 +766,34 @@ END
         self.say(f"{after - before} retransmits")
         self.assertGreater(after - before, 0)
         self.assertEqual(sum(c["retransmits"] for c in sent), after - before)
+
+    @inside("[ -d /static ] || exit 0" + ALONE + """
+            chroot /alone ebrec -o t.ebt --user bob -e default,syscalls -- sh -c 'id; ls -l /bin'
+            mv /alone/t.ebt .
+            ln t.ebt /alone
+            for report in info procs syscalls sched; do
+                chroot /alone ebreport $report --json t.ebt >$report
+            done
+            chroot /alone ebreport callgraph t.ebt >callgraph
+            chroot /alone ebreport sql t.ebt 'SELECT count(*) FROM syscall' >sql""")
+    def test_static(self):
+        """Programs that need no library, in a root that has none, as a user of /etc/passwd."""
+        if not STATIC and "CI" not in os.environ:
+            self.skipTest("EBT_STATIC names no build with -Dstatic=true")
+        trace = self.trace()
+        self.assertIn("uid=1000(bob) gid=1000(bob) groups=29(music),1000(bob)", self.text("output"))
+        for report in "info", "procs", "syscalls", "sched":
+            with open(self.file(report), encoding="utf-8") as f:
+                there, here = json.load(f), e2e.report_json(report, trace)
+            for other in "file", "naming":  # which has names of programs that are not here
+                there.pop(other, None)
+                here.pop(other, None)
+            self.assertEqual(there, here, report)
+        calls = e2e.report_json("syscalls", trace)["rows"]
+        self.assertEqual(int(self.text("sql")), sum(row["count"] for row in calls))
+        self.assertIn("ls", self.text("callgraph"))
+        self.assertEqual(machine.libraries(os.path.join(STATIC, "record/ebrec")), [])
+        self.assertEqual(machine.libraries(os.path.join(STATIC, "report/ebreport")), [])
 
     @inside("""memory() {  # NAME LIMIT
             mkdir /sys/fs/cgroup/$1
