@@ -209,6 +209,13 @@ static void show_missing(void *arg, const char *source, const char *why)
 	fputc('\n', stderr);
 }
 
+static void show_unprivileged(void *arg, const char *what)
+{
+	(void)arg;
+	fprintf(stderr, "ebrec: %s; `sudo ebrec` has all, `man ebrec` says how to give them\n",
+		what);
+}
+
 static void show_partial(void *arg, const char *source, const char *what)
 {
 	(void)arg;
@@ -393,8 +400,8 @@ static int record(const struct record_options *options, char **argv)
 	struct status_line line = {
 		.wanted = !options->quiet && !options->command && isatty(STDERR_FILENO),
 	};
-	const struct session_watch watch = { show_status, show_missing, show_partial,
-					     note_finishing, &line };
+	const struct session_watch watch = { show_status,  show_missing,   show_unprivileged,
+					     show_partial, note_finishing, &line };
 	struct session_result result;
 
 	if (!command_line) {

@@ -5,7 +5,6 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,26 +12,6 @@
 #include <unistd.h>
 
 #include "format/base/cleanup.h"
-
-static struct ebt_error *check_capabilities(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = { 0 };
-	uint64_t have;
-
-	if (syscall(SYS_capget, &header, data))
-		return ebt_error_errno(errno, "cannot read my capabilities");
-	have = data[0].effective | (uint64_t)data[1].effective << 32;
-	if (have & (UINT64_C(1) << CAP_SYS_ADMIN))
-		return NULL;
-	if (!(have & (UINT64_C(1) << CAP_BPF)) || !(have & (UINT64_C(1) << CAP_PERFMON)))
-		return ebt_error_create(
-			EBT_ERR_UNSUPPORTED,
-			"recording needs root, or the capabilities CAP_BPF and "
-			"CAP_PERFMON: run ebrec with sudo, or in a container that "
-			"has them; `--user NAME` runs the command as somebody else");
-	return NULL;
-}
 
 static struct ebt_error *load_btf(struct btf **ret)
 {
@@ -221,7 +200,7 @@ struct ebt_error *kernel_probe(struct kernel *ret)
 
 	if (n_cpus <= 0)
 		return ebt_error_errno(-n_cpus, "cannot count CPUs: is /sys mounted?");
-	err = check_capabilities();
+	err = privileges_probe(&k.privileges);
 	if (err)
 		return err;
 	if (syscall(SYS_bpf, -1, NULL, 0) < 0 && errno == ENOSYS)

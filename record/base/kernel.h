@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "format/base/error.h"
+#include "record/base/privileges.h"
 #include "record/bpf/shared.h"
 
 struct btf;
@@ -19,6 +20,7 @@ struct btf;
 
 struct kernel {
 	struct btf *btf;
+	struct privileges privileges;
 	uint32_t n_cpus; /* possible ones: CPU numbers are below this */
 	uint32_t pid_max;
 	uint32_t max_frames;   /* of a stack */

@@ -5,7 +5,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,14 +50,26 @@ const char *source_args(const struct source_context *context, const struct ebrec
 	return args;
 }
 
-void source_note_stacks(const struct kernel *kernel, struct source_state *state)
+static void add_detail(struct source_state *state, const char *what)
 {
 	size_t len = strlen(state->detail);
 
-	if (state->status == EBT_V_source_status_unavailable || kernel_can_unwind(kernel))
+	snprintf(state->detail + len, sizeof(state->detail) - len, "%s%s", len ? "; " : "", what);
+}
+
+void source_note_stacks(const struct kernel *kernel, struct source_state *state)
+{
+	char missing[PRIVILEGES_TEXT];
+
+	if (state->status == EBT_V_source_status_unavailable)
 		return;
-	snprintf(state->detail + len, sizeof(state->detail) - len,
-		 "%suser stacks by frame pointers only (before Linux 5.17)", len ? "; " : "");
+	if (!kernel_can_unwind(kernel))
+		add_detail(state, "user stacks by frame pointers only (before Linux 5.17)");
+	privileges_say(&kernel->privileges, missing);
+	if (!*missing)
+		return;
+	state->status = EBT_V_source_status_partial;
+	add_detail(state, missing);
 }
 
 static bool has(const struct kernel *kernel, const char *tracepoint)
@@ -174,36 +185,64 @@ struct ebt_error *source_keep_link(struct source_context *context, struct bpf_li
 	return err;
 }
 
-static struct ebt_error *attach_cpu(struct source_context *context,
-				    const struct bpf_program *program, struct perf_event_attr *attr,
-				    int cpu, const char *not_open, const char *not_attach)
+struct ebt_error *source_attach_cpu(const struct source_context *context,
+				    const struct source_cpu_event *event, int cpu)
 {
-	_cleanup_close_ int fd =
-		(int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	struct perf_event_attr attr = event->attr;
+	_cleanup_close_ int fd = -1;
 	struct bpf_link *link;
 
+	if ((uint32_t)cpu >= context->kernel->n_cpus)
+		return NULL;
+	attr.size = sizeof(attr);
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
-		return ebt_error_errno(errno, "%s CPU %d", not_open, cpu);
-	link = bpf_program__attach_perf_event(program, fd);
+		return ebt_error_errno(errno, "%s CPU %d", event->not_open, cpu);
+	link = bpf_program__attach_perf_event(event->program, fd);
 	if (!link)
-		return ebt_error_errno(errno, "%s CPU %d", not_attach, cpu);
+		return ebt_error_errno(errno, "%s CPU %d", event->not_attach, cpu);
 	take_fd(&fd);
-	return source_keep_link(context, link);
+	/* Of a CPU that was offline the kernel has ended the event. */
+	bpf_link__destroy(event->links[cpu]);
+	event->links[cpu] = link;
+	return NULL;
 }
 
 struct ebt_error *source_attach_cpus(struct source_context *context,
-				     const struct bpf_program *program,
-				     struct perf_event_attr *attr, const char *not_open,
-				     const char *not_attach)
+				     const struct source_cpu_event *event)
 {
 	_cleanup_free_ int *cpus = NULL;
+	struct source_cpu_event *to;
 	size_t n = 0;
-	struct ebt_error *err = cpus_online(&cpus, &n);
+	struct ebt_error *err = ebt_array_reserve(&context->cpu_events, context->n_cpu_events,
+						  &context->cpu_events_capacity)
+					?: cpus_online(&cpus, &n);
 
-	attr->size = sizeof(*attr);
+	if (err)
+		return err;
+	to = &context->cpu_events[context->n_cpu_events];
+	*to = *event;
+	to->links = calloc(context->kernel->n_cpus, sizeof(struct bpf_link *));
+	if (!to->links)
+		return &ebt_enomem;
+	context->n_cpu_events++;
 	for (size_t i = 0; i < n && !err; i++)
-		err = attach_cpu(context, program, attr, cpus[i], not_open, not_attach);
+		err = source_attach_cpu(context, to, cpus[i]);
 	return err;
+}
+
+void source_detach_cpus(struct source_context *context)
+{
+	for (size_t i = 0; i < context->n_cpu_events; i++) {
+		struct bpf_link **links = context->cpu_events[i].links;
+
+		for (uint32_t cpu = 0; cpu < context->kernel->n_cpus; cpu++)
+			bpf_link__destroy(links[cpu]);
+		free(links);
+	}
+	free(context->cpu_events);
+	context->cpu_events = NULL;
+	context->n_cpu_events = context->cpu_events_capacity = 0;
 }
 
 static struct ebt_error *keep_fd(struct source_fds *fds, int fd)

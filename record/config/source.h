@@ -8,6 +8,7 @@
 #define RECORD_CONFIG_SOURCE_H
 
 #include <linux/types.h>
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +23,6 @@ struct bpf_link;
 struct bpf_map;
 struct bpf_program;
 struct inherited;
-struct perf_event_attr;
 struct ebrec_bpf; /* the skeleton */
 struct ebt_stream;
 struct probe_list;
@@ -31,7 +31,7 @@ struct tp_set;
 /* As in table `source`. */
 struct source_state {
 	enum ebt_source_status status;
-	char detail[160]; /* what is missing, and why; or empty */
+	char detail[512]; /* what is missing, and why; or empty */
 };
 
 struct source_fds {
@@ -41,6 +41,16 @@ struct source_fds {
 
 void source_fds_close(struct source_fds *fds);
 
+/* A perf event that each CPU has one of, also one that comes online later, and what runs at it. */
+struct source_cpu_event {
+	const struct bpf_program *program;
+	struct perf_event_attr attr;
+	const char *not_open, *not_attach; /* "cannot sample", "cannot attach to samples of" */
+	const char *source;		   /* its name */
+	uint32_t table;			   /* that the program fills */
+	struct bpf_link **links;	   /* by CPU; of the context */
+};
+
 /* Everything a source may need, from loading to attaching. */
 struct source_context {
 	struct ebrec_bpf *skel;
@@ -49,6 +59,8 @@ struct source_context {
 	uint32_t n_spsc, spsc_bytes; /* bpf/shared.h */
 	struct bpf_link **links;     /* of attach(): destroyed by the owner of the context */
 	size_t n_links, links_capacity;
+	struct source_cpu_event *cpu_events;
+	size_t n_cpu_events, cpu_events_capacity;
 	struct source_fds link_fds,
 		program_fds;	   /* that libbpf does not know: closed by the owner */
 	struct probe_list *probes; /* of all sources that have some; see probes/list.h */
@@ -177,7 +189,8 @@ const char *source_args(const struct source_context *context, const struct ebrec
 void source_probe(const struct ebrec_source *source, const struct kernel *kernel,
 		  struct source_state *state);
 
-/* For a source with user stacks: says so where they are found by frame pointers only. */
+/* For a source with stacks: says so where these are found by frame pointers only, and what this
+ * process may not read that they need. */
 void source_note_stacks(const struct kernel *kernel, struct source_state *state);
 
 /* Before loading, if it is on. Fails where no program or map begins as the source says. */
@@ -194,12 +207,16 @@ struct ebt_error *source_join(const struct bpf_map *programs, const struct bpf_p
 /* For attach(): the context owns the link from now on, also where this fails. */
 struct ebt_error *source_keep_link(struct source_context *context, struct bpf_link *link);
 
-/* For attach(): the program runs at this event, on each CPU. What cannot be done with the CPU, for
- * messages: as in "cannot sample" and "cannot attach to samples of". */
+/* For attach(): on each CPU. The context has a copy of the event from now on. */
 struct ebt_error *source_attach_cpus(struct source_context *context,
-				     const struct bpf_program *program,
-				     struct perf_event_attr *attr, const char *not_open,
-				     const char *not_attach);
+				     const struct source_cpu_event *event);
+
+/* One of context->cpu_events on a CPU that has come online. */
+struct ebt_error *source_attach_cpu(const struct source_context *context,
+				    const struct source_cpu_event *event, int cpu);
+
+/* None runs any more. */
+void source_detach_cpus(struct source_context *context);
 
 /* The same, of programs and links that libbpf does not know. */
 struct ebt_error *source_keep_program(struct source_context *context, int fd);

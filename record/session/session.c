@@ -24,9 +24,11 @@
 #include "record/session/describe.h"
 #include "record/session/deferred.h"
 #include "record/session/losses.h"
+#include "record/session/new_cpus.h"
 #include "record/session/consumer.h"
 #include "record/session/output.h"
 #include "record/session/target.h"
+#include "record/session/tell.h"
 #include "record/session/thread_stacks.h"
 #include "record/session/workers.h"
 #include "record/sideband/kernel_symbols.h"
@@ -39,6 +41,8 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S  UINT64_C(1000000000)
+
+#define N_POLLS	  6 /* and those of the side-band */
 
 #define TICK_MS	  100
 #define TEE_MS	  20 /* what a command writes is taken so often, and not at each write */
@@ -78,6 +82,7 @@ struct session {
 	struct modules *modules;
 	struct kernel_symbols *symbols; /* NULL: they are in the file */
 	struct losses losses;
+	struct new_cpus new_cpus;
 	struct workers *workers;
 	struct pollfd *polls;
 	size_t n_polls;
@@ -103,6 +108,7 @@ static void deinit(struct session *s)
 	kernel_symbols_destroy(s->symbols);
 	snapshot_destroy(s->snapshot);
 	sideband_close(s->sideband);
+	hotplug_destroy(s->new_cpus.hotplug);
 	capture_destroy(s->capture);
 	target_destroy(s->target);
 	inherited_destroy(s->resolved.inherited);
@@ -131,12 +137,20 @@ static struct ebt_error *open_writer(struct session *s)
 		       ?: ebt_writer_add_stream(s->writer, &s->stream);
 }
 
-static struct ebt_error *make_polls(struct session *s)
+/* Of each CPU, behind the others. */
+static void poll_sideband(struct session *s)
 {
 	const int *fds;
 	size_t n = sideband_fds(s->sideband, &fds);
 
-	s->polls = calloc(n + 6, sizeof(*s->polls));
+	for (size_t i = 0; i < n; i++)
+		s->polls[N_POLLS + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	s->n_polls = N_POLLS + n;
+}
+
+static struct ebt_error *make_polls(struct session *s)
+{
+	s->polls = calloc(N_POLLS + s->kernel.n_cpus, sizeof(*s->polls));
 	if (!s->polls)
 		return &ebt_enomem;
 	s->polls[0] = (struct pollfd){ .fd = s->stop, .events = POLLIN };
@@ -146,9 +160,7 @@ static struct ebt_error *make_polls(struct session *s)
 	s->polls[4] =
 		(struct pollfd){ .fd = command_runs_fd(s->target->command), .events = POLLIN };
 	s->polls[5] = (struct pollfd){ .fd = capture_doorbell_fd(s->capture), .events = POLLIN };
-	for (size_t i = 0; i < n; i++)
-		s->polls[6 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-	s->n_polls = n + 6;
+	poll_sideband(s);
 	return NULL;
 }
 
@@ -299,7 +311,8 @@ static struct ebt_error *prepare(struct session *s)
 	};
 	s->tee = command_tee(s->target->command);
 	return snapshot_create(&s->context, &s->snapshot) ?:
-	       sideband_open(&s->context, &s->sideband) ?:
+	       hotplug_create(s->kernel.n_cpus, &s->new_cpus.hotplug) ?:
+	       sideband_open(&s->context, s->kernel.n_cpus, &s->sideband) ?:
 	       objects_create(&s->context, &s->objects) ?:
 	       perfmaps_create(&s->context, &s->perfmaps) ?:
 	       workers_create(s->capture, &s->workers) ?:
@@ -312,18 +325,6 @@ static struct ebt_error *publish(struct session *s)
 	struct unwinder *u = s->capture->unwinder;
 
 	return u ? unwinder_work(u, clocks_now()) : NULL;
-}
-
-/* Tells of the sources with this status. */
-static void tell_states(const struct session *s, enum ebt_source_status status,
-			void (*tell)(void *arg, const char *source, const char *detail), void *arg)
-{
-	for (size_t i = 0; i < ebrec_n_sources; i++) {
-		const struct source_state *state = &s->capture->states[i];
-
-		if (state->status == status)
-			tell(arg, ebrec_sources[i]->name, state->detail);
-	}
 }
 
 /* A command has no threads yet: what waits to become it is of no interest. */
@@ -372,6 +373,9 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 	s->begin = s->last_second = s->last_epoch = s->last_pass = clocks_now();
 	ebt_writer_set_times(s->writer, UINT64_MAX, UINT64_MAX);
 	s->losses = (struct losses){ s->capture, s->consumer, s->begin };
+	s->new_cpus.capture = s->capture;
+	s->new_cpus.sideband = s->sideband;
+	s->new_cpus.last = s->begin;
 	err = describe_options(s->stream, s->options, &s->kernel, command_line) ?:
 	      capture_attach(s->capture) ?:
 	      kernel_symbols_create(&s->symbols) ?:
@@ -382,7 +386,7 @@ static struct ebt_error *begin(struct session *s, const char *command_line,
 	capture_set_gate(s->capture, true);
 	s->result->recorded = true;
 	err = list_all(s);
-	tell_states(s, EBT_V_source_status_partial, watch->partial, watch->arg);
+	tell_partial(s->capture, watch);
 	/* All that took its time, on a machine with many processes seconds of it: reports begin
 	 * here. Whoever reads the file meanwhile, or finds it after a kill, has to know. */
 	err = err ?:
@@ -545,13 +549,24 @@ static uint64_t remember_ns(const struct session *s)
 	return FORGET_NS;
 }
 
+static struct ebt_error *follow_new_cpus(struct session *s)
+{
+	bool there;
+	struct ebt_error *err = new_cpus_follow(&s->new_cpus, s->stream, &there);
+
+	if (!err && there)
+		poll_sideband(s);
+	return err;
+}
+
 static struct ebt_error *every_second(struct session *s, uint64_t now)
 {
 	uint64_t remember = remember_ns(s);
 	struct ebt_error *err;
 
 	s->last_second = now;
-	err = losses_emit(&s->losses, s->stream, now) ?:
+	err = follow_new_cpus(s) ?:
+	      losses_emit(&s->losses, s->stream, now) ?:
 	      objects_check(s->objects, false) ?:
 	      check_spaces(s) ?:
 	      modules_look(s->modules) ?:
@@ -755,7 +770,7 @@ struct ebt_error *session_run(const struct record_options *options, const char *
 	*ret = (struct session_result){ .reason = "failed", .exit_status = -1 };
 	err = prepare(&s);
 	if (!err)
-		tell_states(&s, EBT_V_source_status_unavailable, watch->missing, watch->arg);
+		tell_missing(&s.kernel, s.capture, watch);
 	if (!err)
 		err = begin(&s, command_line, watch);
 	if (!err)

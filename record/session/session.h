@@ -31,6 +31,8 @@ struct session_watch {
 	void (*status)(void *arg, const struct session_status *status);
 	/* Before it begins: this machine does not have a source that was asked for, and why. */
 	void (*missing)(void *arg, const char *source, const char *why);
+	/* The same: which capabilities are missing, and what that costs. */
+	void (*unprivileged)(void *arg, const char *what);
 	/* What a source that is on does without. */
 	void (*partial)(void *arg, const char *source, const char *what);
 	/* Nothing is recorded any more; the file is finished. */

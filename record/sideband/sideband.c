@@ -50,11 +50,12 @@ struct segment {
 
 struct sideband {
 	struct sideband_context *context;
-	bool kernel_ids;    /* the kernel reads build-ids */
-	const char *detail; /* what the kernel does not offer, until it has been written */
-	struct cpu_ring *rings;
+	bool kernel_ids;	     /* the kernel reads build-ids */
+	const char *detail;	     /* what the kernel does not offer, until it has been written */
+	struct perf_event_attr attr; /* without what the kernel does not know */
+	struct cpu_ring *rings;	     /* there is room for all CPUs: segments point to them */
 	int *fds;
-	size_t n;
+	size_t n, max;
 	unsigned char *pending;
 	size_t pending_len, pending_capacity;
 	struct segment *segments;
@@ -113,33 +114,52 @@ static int map_ring(struct cpu_ring *ring, int fd, size_t len)
 	return -errno;
 }
 
+static void close_ring(const struct sideband *sideband, size_t n)
+{
+	munmap(sideband->rings[n].page, (size_t)sysconf(_SC_PAGESIZE) + sideband->rings[n].len);
+	close(sideband->fds[n]);
+}
+
 static struct ebt_error *open_failed(int errnum, int cpu)
 {
 	if (errnum == EACCES || errnum == EPERM)
 		return ebt_error_create(EBT_ERR_SYSTEM,
 					"perf_event_open: no permission: run as root, or with "
-					"CAP_PERFMON and CAP_SYS_PTRACE");
+					"the capabilities of `man ebrec`");
 	return ebt_error_errno(errnum, "perf_event_open of the side-band on CPU %d", cpu);
 }
 
-static struct ebt_error *open_cpu(struct sideband *sideband, struct perf_event_attr *attr, int cpu,
-				  size_t len)
+/* The nth ring becomes that of this CPU; what it was before is gone. */
+static struct ebt_error *open_cpu(struct sideband *sideband, int cpu, size_t n, size_t len)
 {
-	_cleanup_close_ int fd = open_with_less(sideband, attr, cpu);
-	struct cpu_ring *ring = &sideband->rings[sideband->n];
+	_cleanup_close_ int fd = open_with_less(sideband, &sideband->attr, cpu);
+	struct cpu_ring ring = { .cpu = cpu, .last_time = clocks_now() };
 	int r;
 
 	if (fd < 0 && errno == ENODEV)
 		return NULL; /* went offline meanwhile */
 	if (fd < 0)
 		return open_failed(errno, cpu);
-	r = map_ring(ring, fd, len);
+	r = map_ring(&ring, fd, len);
 	if (r)
 		return ebt_error_errno(-r, "cannot map the side-band of CPU %d", cpu);
-	ring->cpu = cpu;
-	ring->last_time = clocks_now();
-	sideband->fds[sideband->n++] = take_fd(&fd);
+	if (n == sideband->n)
+		sideband->n++;
+	else
+		close_ring(sideband, n);
+	sideband->rings[n] = ring;
+	sideband->fds[n] = take_fd(&fd);
 	return NULL;
+}
+
+/* Of as many CPUs. */
+static size_t ring_len(size_t n)
+{
+	size_t len = RING_LEN;
+
+	while (len > RING_LEN_MIN && len * n > ALL_RINGS_LEN)
+		len /= 2;
+	return len;
 }
 
 static struct ebt_error *open_all(struct sideband *sideband, const int *cpus, size_t n)
@@ -147,9 +167,9 @@ static struct ebt_error *open_all(struct sideband *sideband, const int *cpus, si
 	/* Without a watermark the kernel wakes us when half of a ring is full. To wake us for each
 	 * record takes an interrupt, and there is one for each task that begins or ends: the kernel
 	 * tells whoever wants to know of mappings of these too. */
-	struct perf_event_attr attr = {
+	sideband->attr = (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
+		.size = sizeof(sideband->attr),
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = SIDEBAND_SAMPLE_TYPE,
 		.sample_id_all = 1,
@@ -160,27 +180,24 @@ static struct ebt_error *open_all(struct sideband *sideband, const int *cpus, si
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
-	size_t len = RING_LEN;
-
-	while (len > RING_LEN_MIN && len * n > ALL_RINGS_LEN)
-		len /= 2;
-	sideband->rings = calloc(n, sizeof(*sideband->rings));
-	sideband->fds = calloc(n, sizeof(*sideband->fds));
+	sideband->rings = calloc(sideband->max, sizeof(*sideband->rings));
+	sideband->fds = calloc(sideband->max, sizeof(*sideband->fds));
 	if (!sideband->rings || !sideband->fds)
 		return &ebt_enomem;
-	for (size_t i = 0; i < n; i++) {
-		struct ebt_error *err = open_cpu(sideband, &attr, cpus[i], len);
+	for (size_t i = 0; i < n && sideband->n < sideband->max; i++) {
+		struct ebt_error *err = open_cpu(sideband, cpus[i], sideband->n, ring_len(n));
 
 		if (err)
 			return err;
 	}
 	if (!sideband->n)
 		return ebt_error_create(EBT_ERR_SYSTEM, "no CPU is online");
-	sideband->kernel_ids = attr.build_id;
+	sideband->kernel_ids = sideband->attr.build_id;
 	return NULL;
 }
 
-struct ebt_error *sideband_open(struct sideband_context *context, struct sideband **ret)
+struct ebt_error *sideband_open(struct sideband_context *context, uint32_t n_cpus,
+				struct sideband **ret)
 {
 	_cleanup_free_ int *cpus = NULL;
 	_cleanup_(sideband_closep) struct sideband *sideband = NULL;
@@ -194,6 +211,7 @@ struct ebt_error *sideband_open(struct sideband_context *context, struct sideban
 	if (!sideband)
 		return &ebt_enomem;
 	sideband->context = context;
+	sideband->max = n_cpus;
 	sideband->ids.max = sideband->known.max = BUILDID_MAX_FILES;
 	if (vdso_image(&vdso, &vdso_len))
 		buildid_of_memory(vdso, vdso_len, &sideband->vdso);
@@ -208,11 +226,8 @@ void sideband_close(struct sideband *sideband)
 {
 	if (!sideband)
 		return;
-	for (size_t i = 0; i < sideband->n; i++) {
-		munmap(sideband->rings[i].page,
-		       (size_t)sysconf(_SC_PAGESIZE) + sideband->rings[i].len);
-		close(sideband->fds[i]);
-	}
+	for (size_t i = 0; i < sideband->n; i++)
+		close_ring(sideband, i);
 	buildid_map_deinit(&sideband->ids);
 	buildid_map_deinit(&sideband->known);
 	free(sideband->rings);
@@ -277,6 +292,21 @@ struct ebt_error *sideband_read(struct sideband *sideband)
 			return err;
 	}
 	return NULL;
+}
+
+struct ebt_error *sideband_add_cpu(struct sideband *sideband, int cpu)
+{
+	struct ebt_error *err = NULL;
+	size_t n = 0;
+
+	while (n < sideband->n && sideband->rings[n].cpu != cpu)
+		n++;
+	if (n == sideband->max)
+		return NULL;
+	/* What the CPU told before it went offline. */
+	if (n < sideband->n)
+		err = read_ring(sideband, &sideband->rings[n]);
+	return err ?: open_cpu(sideband, cpu, n, ring_len(n + 1));
 }
 
 /* from: they were lost after it. */

@@ -16,10 +16,16 @@
 
 struct sideband;
 
-struct ebt_error *sideband_open(struct sideband_context *context, struct sideband **ret);
+/* n_cpus: numbers of CPUs are below it. */
+struct ebt_error *sideband_open(struct sideband_context *context, uint32_t n_cpus,
+				struct sideband **ret);
 /* Accepts NULL. */
 void sideband_close(struct sideband *sideband);
 DEFINE_CLEANUP(struct sideband *, sideband_close);
+
+/* A CPU has come online: its events are listened to from now on, and there may be another file
+ * descriptor to poll. */
+struct ebt_error *sideband_add_cpu(struct sideband *sideband, int cpu);
 
 /* File descriptors to poll for reading; they belong to the side-band. Returns how many. */
 size_t sideband_fds(const struct sideband *sideband, const int **ret);

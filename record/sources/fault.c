@@ -40,14 +40,16 @@ static void configure(struct source_context *context)
 static struct ebt_error *attach_events(struct source_context *context, uint64_t event,
 				       const struct bpf_program *program)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = event,
-		.sample_period = 1,
+	const struct source_cpu_event cpu_event = {
+		.program = program,
+		.attr = { .type = PERF_TYPE_SOFTWARE, .config = event, .sample_period = 1 },
+		.not_open = "cannot count the page faults of",
+		.not_attach = "cannot attach to the page faults of",
+		.source = "fault",
+		.table = EBT_T_fault,
 	};
 
-	return source_attach_cpus(context, program, &attr, "cannot count the page faults of",
-				  "cannot attach to the page faults of");
+	return source_attach_cpus(context, &cpu_event);
 }
 
 static struct ebt_error *attach(struct source_context *context, struct source_state *state)

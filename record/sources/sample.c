@@ -30,25 +30,32 @@ static struct ebt_error *attach(struct source_context *context, struct source_st
 {
 	const struct ebrec_bpf *skel = context->skel;
 	const uint64_t frequency = context->options->frequency;
-	struct perf_event_attr cycles = {
+	const struct perf_event_attr cycles = {
 		.type = PERF_TYPE_HARDWARE,
 		.config = PERF_COUNT_HW_CPU_CYCLES,
 		.freq = 1,
 		.sample_freq = frequency,
 	};
-	struct perf_event_attr clock = {
+	const struct perf_event_attr clock = {
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = 1000000000 / frequency,
 		.exclude_idle = 1,
 	};
 
+	const bool by_cycles = context->kernel->cycles;
+	const struct source_cpu_event event = {
+		.program = by_cycles ? skel->progs.ebrec_sample_cycles
+				     : skel->progs.ebrec_sample_clock,
+		.attr = by_cycles ? cycles : clock,
+		.not_open = "cannot sample",
+		.not_attach = "cannot attach to samples of",
+		.source = "sample",
+		.table = EBT_T_sample,
+	};
+
 	(void)state;
-	return source_attach_cpus(context,
-				  context->kernel->cycles ? skel->progs.ebrec_sample_cycles
-							  : skel->progs.ebrec_sample_clock,
-				  context->kernel->cycles ? &cycles : &clock, "cannot sample",
-				  "cannot attach to samples of");
+	return source_attach_cpus(context, &event);
 }
 
 const struct ebrec_source source_sample = {

@@ -84,6 +84,9 @@ def inside(script):
     return add
 
 
+FOLLOWED = 2  # seconds in which a CPU that has come online is sampled
+CPU_BURNS = 30  # of 50 ms
+UPTIME_NS = 10_000_000  # the resolution of /proc/uptime
 # A root with busybox alone, and programs that need no library.
 STATIC = os.environ.get("EBT_STATIC")
 ALONE = """
@@ -766,6 +769,48 @@ END
         self.say(f"{after - before} retransmits")
         self.assertGreater(after - before, 0)
         self.assertEqual(sum(c["retransmits"] for c in sent), after - before)
+
+    @inside(f"""cpu1=/sys/devices/system/cpu/cpu1/online
+            cat >work <<'END'
+            cat /proc/uptime; echo 1 >$1; cat /proc/uptime
+            sleep {FOLLOWED}
+            taskset 2 unwound -r {CPU_BURNS} recurse
+            echo 0 >$1; echo 1 >$1; cat /proc/uptime  # nobody sees that it was not there
+            sleep {FOLLOWED}
+            taskset 2 unwound -r {CPU_BURNS} plain
+END
+            echo 0 >$cpu1
+            ebrec -q -a -e default,fault -o t.ebt -- sh work $cpu1""")
+    def test_hotplug(self):
+        """A CPU comes online, and goes and comes at once: it is sampled, and heard of."""
+        trace = self.file("t.ebt")
+        info, dump = e2e.report_json("info", trace), e2e.Dump(trace)
+        online = [round(float(line.split()[0]) * 1e9) for line in self.text("output").splitlines()[-3:]]
+        gaps = collections.defaultdict(list)
+        for row in dump.rows("lost"):
+            self.assertEqual((row["reason"], row["count"], row["detail"]),
+                             ('"CPU came online"', "0", '"CPU 1"'), row)
+            gaps[int(row["table_id"])].append((int(row["from"]), row["time"]))
+        self.assertEqual({table["name"] for table in info["rows"] if table["table_id"] in gaps},
+                         {"sample", "fault", "mmap"})
+        for spans in gaps.values():
+            first, second = spans
+            self.assertLess(first[0], online[1])
+            self.assertGreater(first[1], online[0])
+            self.assertLess(second[0], online[2])
+            self.assertGreater(second[1], online[2] - UPTIME_NS)
+        self.say("ms without:", [[(b - a) // 1_000_000 for a, b in spans] for spans in gaps.values()])
+        burnt = collections.Counter(row["task"] for row in dump.rows("sample")
+                                    if row["cpu"] == "1" and row["task"].endswith('/"unwound"'))
+        self.say("samples", burnt)
+        self.assertEqual(len(burnt), 2)
+        for task, samples in burnt.items():
+            self.assertAlmostEqual(samples / 99, CPU_BURNS * 0.05, delta=CPU_BURNS * 0.05 / 5)
+            self.assertTrue([row for row in dump.rows("mmap")
+                             if row["task"] == task and row["origin"] == "event"])
+            self.assertTrue([row for row in dump.rows("fault")
+                             if row["task"] == task and row["cpu"] == "1"])
+        self.assertIn("CPU came online", e2e.ebreport("info", "--all", trace))
 
     @inside("[ -d /static ] || exit 0" + ALONE + """
             chroot /alone ebrec -o t.ebt --user bob -e default,syscalls -- sh -c 'id; ls -l /bin'

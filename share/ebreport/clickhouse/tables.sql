@@ -101,10 +101,10 @@ CREATE TABLE IF NOT EXISTS `lost`
 	`row` UInt32 CODEC(Delta, ZSTD(1)),
 	`time` DateTime64(9, 'UTC') CODEC(Delta, ZSTD(1)),
 	`from` DateTime64(9, 'UTC') COMMENT 'they were lost after this time' CODEC(ZSTD(1)),
-	`count` UInt64 CODEC(ZSTD(1)),
+	`count` UInt64 COMMENT '0: not known' CODEC(ZSTD(1)),
 	`table_id` UInt32 COMMENT 'of which table' CODEC(ZSTD(1)),
 	`reason` LowCardinality(String) CODEC(ZSTD(1)),
-	`ring` UInt32 COMMENT 'number of the ring buffer' CODEC(ZSTD(1)),
+	`ring` UInt32 COMMENT 'number of the ring buffer, or of the CPU' CODEC(ZSTD(1)),
 	`source` String COMMENT 'event source, as in `ebrec -e`' CODEC(ZSTD(1)),
 	`detail` String COMMENT 'for people' CODEC(ZSTD(1)),
 	INDEX time time TYPE minmax GRANULARITY 1

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "record/base/hotplug.h"
 #include "record/base/topology.h"
 
 static void check(const char *list, const int *expected, size_t n)
@@ -71,12 +72,59 @@ static void test_online(void **state)
 	free(cpus);
 }
 
+/* The first lines of messages; others follow behind a NUL. */
+static void test_messages(void **state)
+{
+	static const struct {
+		const char *message;
+		int cpu;
+		bool online;
+	} messages[] = {
+		{ "online@/devices/system/cpu/cpu1", 1, true },
+		{ "offline@/devices/system/cpu/cpu127", 127, false },
+		{ "online@/devices/system/cpu/cpu", -1, false },
+		{ "online@/devices/system/cpu/cpu1x", -1, false },
+		{ "online@/devices/system/cpu/cpu99999999999", -1, false },
+		{ "online@/devices/system/memory/memory1", -1, false },
+		{ "add@/devices/virtual/net/veth0", -1, false },
+		{ "", -1, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
+		const char *message = messages[i].message;
+		bool online = false;
+
+		assert_int_equal(hotplug_parse(message, strlen(message) + 1, &online),
+				 messages[i].cpu);
+		if (messages[i].cpu >= 0)
+			assert_int_equal(online, messages[i].online);
+		/* One that does not end. */
+		assert_int_equal(hotplug_parse(message, strlen(message), &online), -1);
+	}
+}
+
+/* Nobody has come since it was made. */
+static void test_nobody_came(void **state)
+{
+	struct hotplug *hotplug;
+	int *cpus = NULL;
+	size_t n = 1;
+
+	(void)state;
+	assert_null(hotplug_create(8192, &hotplug));
+	assert_null(hotplug_look(hotplug, &cpus, &n));
+	assert_int_equal(n, 0);
+	free(cpus);
+	hotplug_destroy(hotplug);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_online),
+		cmocka_unit_test(test_lists),	    cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_online),	    cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_nobody_came),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

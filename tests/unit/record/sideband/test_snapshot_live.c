@@ -228,7 +228,7 @@ static struct sideband *open_or_skip(struct trace *trace, bool all)
 	struct ebt_error *err;
 
 	trace->context.all = all;
-	err = sideband_open(&trace->context, &sideband);
+	err = sideband_open(&trace->context, (uint32_t)sysconf(_SC_NPROCESSORS_CONF), &sideband);
 
 	if (!err)
 		return sideband;
