@@ -88,7 +88,7 @@ FOLLOWED = 2  # seconds in which a CPU that has come online is sampled
 CPU_BURNS = 30  # of 50 ms
 UPTIME_NS = 10_000_000  # the resolution of /proc/uptime
 # A root with busybox alone, and programs that need no library.
-STATIC = os.environ.get("EBT_STATIC")
+RELEASE = os.environ.get("EBT_RELEASE")
 ALONE = """
     mkdir -p /alone/bin /alone/etc /alone/proc /alone/sys /alone/dev
     cp /bin/busybox /static/* /alone/bin
@@ -118,8 +118,8 @@ class Kernel(unittest.TestCase):
         there.modules += MODULES
         for path in FILES:
             there.add(path)
-        for name in ("record/ebrec", "report/ebreport") if STATIC else ():
-            there.files[f"static/{os.path.basename(name)}"] = (0o755, os.path.join(STATIC, name))
+        for name in ("ebrec", "ebreport") if RELEASE else ():
+            there.files["static/" + name] = (0o755, os.path.join(RELEASE, "tree/usr/bin", name))
         for name in unittest.defaultTestLoader.getTestCaseNames(cls):
             there.tasks[name] = getattr(cls, name).inside
         cls.results = there.run(folder.name)
@@ -823,8 +823,8 @@ END
             chroot /alone ebreport sql t.ebt 'SELECT count(*) FROM syscall' >sql""")
     def test_static(self):
         """Programs that need no library, in a root that has none, as a user of /etc/passwd."""
-        if not STATIC and "CI" not in os.environ:
-            self.skipTest("EBT_STATIC names no build with -Dstatic=true")
+        if not RELEASE and "CI" not in os.environ:
+            self.skipTest("EBT_RELEASE names no folder of tools/release")
         trace = self.trace()
         self.assertIn("uid=1000(bob) gid=1000(bob) groups=29(music),1000(bob)", self.text("output"))
         for report in "info", "procs", "syscalls", "sched":
@@ -837,8 +837,8 @@ END
         calls = e2e.report_json("syscalls", trace)["rows"]
         self.assertEqual(int(self.text("sql")), sum(row["count"] for row in calls))
         self.assertIn("ls", self.text("callgraph"))
-        self.assertEqual(machine.libraries(os.path.join(STATIC, "record/ebrec")), [])
-        self.assertEqual(machine.libraries(os.path.join(STATIC, "report/ebreport")), [])
+        for name in "ebrec", "ebreport":
+            self.assertEqual(machine.libraries(os.path.join(RELEASE, "tree/usr/bin", name)), [])
 
     @inside("""memory() {  # NAME LIMIT
             mkdir /sys/fs/cgroup/$1
