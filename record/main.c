@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <nss.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#ifdef EBT_STATIC
+#include <nss.h> /* of glibc */
+#endif
 
 #include "cli/fill.h"
 #include "format/base/amount.h"

@@ -50,7 +50,7 @@ const char *source_args(const struct source_context *context, const struct ebrec
 	return args;
 }
 
-static void add_detail(struct source_state *state, const char *what)
+void source_add_detail(struct source_state *state, const char *what)
 {
 	size_t len = strlen(state->detail);
 
@@ -64,12 +64,12 @@ void source_note_stacks(const struct kernel *kernel, struct source_state *state)
 	if (state->status == EBT_V_source_status_unavailable)
 		return;
 	if (!kernel_can_unwind(kernel))
-		add_detail(state, "user stacks by frame pointers only (before Linux 5.17)");
+		source_add_detail(state, "user stacks by frame pointers only (before Linux 5.17)");
 	privileges_say(&kernel->privileges, missing);
 	if (!*missing)
 		return;
 	state->status = EBT_V_source_status_partial;
-	add_detail(state, missing);
+	source_add_detail(state, missing);
 }
 
 static bool has(const struct kernel *kernel, const char *tracepoint)

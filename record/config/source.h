@@ -189,6 +189,9 @@ const char *source_args(const struct source_context *context, const struct ebrec
 void source_probe(const struct ebrec_source *source, const struct kernel *kernel,
 		  struct source_state *state);
 
+/* Adds to what is missing. */
+void source_add_detail(struct source_state *state, const char *what);
+
 /* For a source with stacks: says so where these are found by frame pointers only, and what this
  * process may not read that they need. */
 void source_note_stacks(const struct kernel *kernel, struct source_state *state);
@@ -207,6 +210,10 @@ struct ebt_error *source_join(const struct bpf_map *programs, const struct bpf_p
 /* For attach(): the context owns the link from now on, also where this fails. */
 struct ebt_error *source_keep_link(struct source_context *context, struct bpf_link *link);
 
+/* The same, of programs and links that libbpf does not know. */
+struct ebt_error *source_keep_program(struct source_context *context, int fd);
+struct ebt_error *source_keep_link_fd(struct source_context *context, int fd);
+
 /* For attach(): on each CPU. The context has a copy of the event from now on. */
 struct ebt_error *source_attach_cpus(struct source_context *context,
 				     const struct source_cpu_event *event);
@@ -217,10 +224,6 @@ struct ebt_error *source_attach_cpu(const struct source_context *context,
 
 /* None runs any more. */
 void source_detach_cpus(struct source_context *context);
-
-/* The same, of programs and links that libbpf does not know. */
-struct ebt_error *source_keep_program(struct source_context *context, int fd);
-struct ebt_error *source_keep_link_fd(struct source_context *context, int fd);
 
 /* Runs an iterator, a BPF program that goes through what the kernel has and writes what it finds by
  * itself: once, for all; nothing where it is not loaded. what: as in "the tasks". */

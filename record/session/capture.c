@@ -487,16 +487,6 @@ void capture_detach(struct capture *c)
 		ebrec_bpf__detach(c->context.skel);
 }
 
-const struct source_cpu_event *capture_cpu_event(const struct capture *c, size_t n)
-{
-	return n < c->context.n_cpu_events ? &c->context.cpu_events[n] : NULL;
-}
-
-struct ebt_error *capture_add_cpu(struct capture *c, size_t n, int cpu)
-{
-	return source_attach_cpu(&c->context, &c->context.cpu_events[n], cpu);
-}
-
 void capture_follow(struct capture *c, uint32_t tid)
 {
 	if (tid < c->context.kernel->pid_max)

@@ -74,11 +74,6 @@ struct ebt_error *capture_attach_last(struct capture *capture);
 /* Detaches, and waits for programs that run. */
 void capture_detach(struct capture *capture);
 
-/* The nth perf event that each CPU has one of, from 0; NULL: there are no more. */
-const struct source_cpu_event *capture_cpu_event(const struct capture *capture, size_t n);
-/* The nth event on a CPU that has come online. */
-struct ebt_error *capture_add_cpu(struct capture *capture, size_t n, int cpu);
-
 /* Marks a thread as followed. Any thread may call it. */
 void capture_follow(struct capture *capture, uint32_t tid);
 bool capture_follows(const struct capture *capture, uint32_t tid);

@@ -32,11 +32,12 @@ static struct ebt_error *follow(const struct new_cpus *c, struct ebt_stream *str
 {
 	_cleanup_error_ struct ebt_error *failed = sideband_add_cpu(c->sideband, cpu);
 	struct ebt_error *err = add_gap(c, stream, cpu, EBT_T_mmap, "sideband", failed);
-	const struct source_cpu_event *event;
+	const struct source_context *context = &c->capture->context;
 	uint32_t told = 0;
 
-	for (size_t i = 0; !err && (event = capture_cpu_event(c->capture, i)); i++) {
-		_cleanup_error_ struct ebt_error *refused = capture_add_cpu(c->capture, i, cpu);
+	for (size_t i = 0; !err && i < context->n_cpu_events; i++) {
+		const struct source_cpu_event *event = &context->cpu_events[i];
+		_cleanup_error_ struct ebt_error *refused = source_attach_cpu(context, event, cpu);
 
 		if (refused || event->table != told)
 			err = add_gap(c, stream, cpu, event->table, event->source, refused);

@@ -15,7 +15,7 @@
 /* None is owned. */
 struct new_cpus {
 	struct hotplug *hotplug;
-	struct capture *capture;
+	const struct capture *capture;
 	struct sideband *sideband;
 	uint64_t last; /* when somebody looked */
 };

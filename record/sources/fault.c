@@ -4,8 +4,6 @@
  * every CPU, with every single fault a "sample".
  */
 #include <linux/perf_event.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "record/base/clocks.h"
 #include "record/config/skeleton.h"
@@ -14,13 +12,10 @@
 
 static void probe(const struct kernel *kernel, struct source_state *state)
 {
-	size_t len = strlen(state->detail);
-
 	if (kernel_has_function(kernel, "bpf_find_vma"))
 		return;
 	state->status = EBT_V_source_status_partial;
-	snprintf(state->detail + len, sizeof(state->detail) - len,
-		 "%sno mappings (before Linux 5.17)", len ? "; " : "");
+	source_add_detail(state, "no mappings (before Linux 5.17)");
 }
 
 static void configure(struct source_context *context)

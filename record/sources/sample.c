@@ -42,7 +42,6 @@ static struct ebt_error *attach(struct source_context *context, struct source_st
 		.sample_period = 1000000000 / frequency,
 		.exclude_idle = 1,
 	};
-
 	const bool by_cycles = context->kernel->cycles;
 	const struct source_cpu_event event = {
 		.program = by_cycles ? skel->progs.ebrec_sample_cycles
